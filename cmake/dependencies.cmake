@@ -1,0 +1,29 @@
+# Everything comes from Debian 12's packages; scripts/install-packages.sh names them.
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(ZLIB REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+
+# Libraries whose packages have no CMake configuration of their own get an imported target here.
+function(saddle_import name header)
+  find_path(${name}_INCLUDE_DIR ${header} REQUIRED)
+  add_library(${name} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${name} SYSTEM INTERFACE ${${name}_INCLUDE_DIR})
+  foreach(library IN LISTS ARGN)
+    find_library(${name}_${library} ${library} PATH_SUFFIXES blis-openmp REQUIRED)
+    target_link_libraries(${name} INTERFACE ${${name}_${library}})
+  endforeach()
+endfunction()
+
+saddle_import(saddle_dnnl dnnl.h dnnl)
+saddle_import(saddle_blis blis-openmp/cblas.h blis)
+saddle_import(saddle_sentencepiece sentencepiece_processor.h sentencepiece sentencepiece_train)
+
+add_library(saddle_yaml INTERFACE IMPORTED GLOBAL)
+target_include_directories(saddle_yaml SYSTEM INTERFACE ${YAML_CPP_INCLUDE_DIR})
+target_link_libraries(saddle_yaml INTERFACE yaml-cpp)

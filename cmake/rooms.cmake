@@ -1,0 +1,49 @@
+# Flags of every target, and the functions that declare a room of the library and its tests.
+
+add_library(saddle_flags INTERFACE)
+target_include_directories(saddle_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(saddle_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
+if(SADDLE_WARNINGS_AS_ERRORS)
+  target_compile_options(saddle_flags INTERFACE -Werror)
+endif()
+if(SADDLE_NATIVE)
+  target_compile_options(saddle_flags INTERFACE -march=native)
+endif()
+if(SADDLE_SANITIZE)
+  target_compile_options(saddle_flags INTERFACE
+    -fsanitize=${SADDLE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(saddle_flags INTERFACE -fsanitize=${SADDLE_SANITIZE})
+endif()
+
+# saddle_room(NAME [USES room...] [LIBRARIES target...]): one static library from src/NAME.
+function(saddle_room name)
+  cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  list(TRANSFORM ROOM_USES PREPEND saddle_)
+  if(sources)
+    add_library(saddle_${name} STATIC ${sources})
+    target_link_libraries(saddle_${name} PUBLIC saddle_flags ${ROOM_USES} ${ROOM_LIBRARIES})
+  else()
+    add_library(saddle_${name} INTERFACE)
+    target_link_libraries(saddle_${name} INTERFACE saddle_flags ${ROOM_USES} ${ROOM_LIBRARIES})
+  endif()
+endfunction()
+
+# saddle_tests(NAME [USES target...]): one test program from tests/NAME, its cases run by ctest
+# under the label NAME.
+function(saddle_tests name)
+  cmake_parse_arguments(TESTS "" "" "USES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name}_tests ${sources})
+  target_link_libraries(${name}_tests PRIVATE saddle_flags ${TESTS_USES} GTest::gmock GTest::gtest_main)
+  target_include_directories(${name}_tests PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(${name}_tests PRIVATE
+    SADDLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+    SADDLE_PROGRAM="$<TARGET_FILE:saddle>")
+  add_dependencies(${name}_tests saddle)
+  gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${name} TIMEOUT 600)
+endfunction()

@@ -1,0 +1,38 @@
+// The one exception type of saddle. The library never prints, exits or aborts: it throws an Error
+// whose message says what was expected, what was found and where; the program prints that line and
+// returns the exit code of the kind (docs/exit-codes.md).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace saddle {
+
+enum class ErrorKind {
+  kUsage,     // the command line is wrong
+  kConfig,    // a setting is wrong, or a file was made with other settings
+  kData,      // an input file is damaged or does not fit
+  kIo,        // the operating system refused to read, write or lock
+  kNumeric,   // a number that must be finite is not
+  kDevice,    // what was asked for cannot run on this machine
+  kInternal,  // a fault of saddle itself
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+// Throws an Error whose message is the formatted text.
+template <class... Args>
+[[noreturn]] void fail(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(kind, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace saddle

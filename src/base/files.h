@@ -1,0 +1,86 @@
+// Files written whole or not at all, directories, and locks between processes.
+// Every failure is an Error of kind kIo that names the path and the system's reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace saddle {
+
+using Path = std::filesystem::path;
+
+// The whole content of a file.
+std::string read_file(const Path& path);
+
+// Makes the directory and its parents; an error when that cannot be done or a file is in the way.
+void make_directories(const Path& path);
+
+// Writes `content` so that `path` holds either its old content or all of the new one, also when
+// the process is killed or the disk fills: written beside, flushed to disk, renamed.
+void write_file_atomically(const Path& path, std::string_view content);
+
+// A file that appears under its name only when commit() is called; until then it lies beside it
+// under a private name, which the destructor removes.
+class AtomicFile {
+ public:
+  explicit AtomicFile(Path path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  void write(const void* bytes, size_t count);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  int64_t size() const { return size_; }
+
+  // Flushes to disk and renames; the directory entry is flushed too.
+  void commit();
+
+ private:
+  Path path_;
+  Path temporary_;
+  int descriptor_ = -1;
+  int64_t size_ = 0;
+};
+
+// A file opened for reading at any 64-bit offset.
+class InputFile {
+ public:
+  explicit InputFile(Path path);
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  InputFile(InputFile&& other) noexcept;
+  ~InputFile();
+
+  const Path& path() const { return path_; }
+  int64_t size() const { return size_; }
+
+  // Reads exactly `count` bytes at `offset`; an error when the file ends before.
+  void read_at(int64_t offset, void* bytes, size_t count) const;
+
+ private:
+  Path path_;
+  int descriptor_ = -1;
+  int64_t size_ = 0;
+};
+
+// An exclusive lock on `path` (made when missing, never removed), held until destruction and let
+// go by the kernel when the process dies. Taken already: an Error that says who holds it and that
+// `purpose` ("prepare into DIR", ...) is refused.
+class FileLock {
+ public:
+  FileLock(const Path& path, std::string_view purpose);
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  FileLock(FileLock&& other) noexcept;
+  ~FileLock();
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace saddle

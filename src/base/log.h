@@ -1,0 +1,50 @@
+// Where messages for people go. A Log is passed to whatever has something to say; nothing else in
+// the library writes to the terminal.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+
+namespace saddle {
+
+class Log {
+ public:
+  // Writes to standard error, and from add_file() on to a file as well (appended, time-stamped).
+  Log();
+  // A log that drops everything, for tests and for library use.
+  static Log silent();
+  Log(Log&&) noexcept;
+  ~Log();
+
+  void add_file(const Path& path);
+
+  template <class... Args>
+  void info(fmt::format_string<Args...> format, Args&&... args) {
+    write(false, fmt::format(format, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void warn(fmt::format_string<Args...> format, Args&&... args) {
+    write(true, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // The state of long work. On a terminal one line that is rewritten in place (at most ten times a
+  // second); elsewhere a plain line at most every `kPlainInterval` seconds. Not written to files.
+  void progress(std::string_view line);
+  // Ends the progress line, keeping what it last said.
+  void finish_progress();
+
+  static constexpr double kPlainInterval = 10.0;
+
+ private:
+  struct State;
+  explicit Log(std::unique_ptr<State> state);
+  void write(bool warning, const std::string& message);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace saddle
