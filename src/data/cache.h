@@ -1,0 +1,111 @@
+// The token cache: a directory of shards of little-endian uint16 ids and a manifest.json that says
+// what they were made from. A cache is complete when it has its name, and never changes afterwards.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+
+namespace saddle::data {
+
+inline constexpr int64_t kCacheVersion = 1;
+inline constexpr int64_t kDefaultShardTokens = 16'777'216;
+inline constexpr int64_t kMaxVocabulary = 65'536;  // ids are stored in 16 bits
+
+enum class Split { kTrain, kValidation };
+std::string_view split_name(Split split);  // "train", "validation"
+
+struct ShardRecord {
+  std::string name;  // file name inside the cache's directory
+  int64_t tokens = 0;
+  std::string sha256;
+  bool operator==(const ShardRecord&) const = default;
+};
+
+// A file of documents that tokens of a split came from.
+struct SourceRecord {
+  std::string name;
+  int64_t bytes = 0;
+  std::string sha256;
+  bool operator==(const SourceRecord&) const = default;
+};
+
+struct SplitRecord {
+  int64_t tokens = 0;     // the sum over the shards
+  int64_t documents = 0;  // whose tokens are in the split, the last one perhaps cut
+  bool complete = true;   // whether every document of the sources is in it, whole
+  std::map<std::string, int64_t> skipped;  // documents left out, by reason
+  std::vector<SourceRecord> sources;       // the files that were read for it, in order
+  std::vector<ShardRecord> shards;
+  bool operator==(const SplitRecord&) const = default;
+};
+
+struct CacheManifest {
+  std::string dataset;   // a name for people, may be empty
+  std::string revision;  // of a published dataset, may be empty
+  std::string tokenizer_sha256;
+  int64_t vocab_size = 0;
+  int64_t eos_id = 0;
+  uint64_t shuffle_seed = 0;
+  int64_t shuffle_buffer = 0;
+  int64_t shard_tokens = kDefaultShardTokens;
+  SplitRecord train;
+  SplitRecord validation;
+  bool operator==(const CacheManifest&) const = default;
+
+  const SplitRecord& split(Split which) const {
+    return which == Split::kTrain ? train : validation;
+  }
+};
+
+// The manifest as it is stored, `identity` (SHA-256 of the canonical JSON of all the rest) at the
+// end.
+Json manifest_to_json(const CacheManifest& manifest);
+
+// Reads a manifest and checks its version, fields, identity, shard names and token counts; an Error
+// of kind kData names `path` and the field.
+CacheManifest read_manifest(const Path& path);
+
+// True when `directory` holds a manifest.json.
+bool is_cache(const Path& directory);
+
+// A finished cache, opened for reading. Reading is safe from several threads at once.
+class TokenCache {
+ public:
+  // Checks the manifest and the size of every shard; the checksums are checked by verify().
+  explicit TokenCache(const Path& directory);
+
+  const Path& directory() const { return directory_; }
+  const CacheManifest& manifest() const { return manifest_; }
+  const std::string& identity() const { return identity_; }
+  int64_t vocab_size() const { return manifest_.vocab_size; }
+  int64_t tokens(Split split) const { return manifest_.split(split).tokens; }
+  bool validation_complete() const { return manifest_.validation.complete; }
+
+  // Copies the tokens [first, first + count) of the split to `out`. An id at or over the vocabulary
+  // is an Error of kind kData with its shard and byte offset.
+  void read(Split split, int64_t first, int64_t count, uint16_t* out) const;
+
+  // Reads everything: checksums, then ids. The first fault is an Error of kind kData that names the
+  // file and what is wrong with it.
+  void verify() const;
+
+ private:
+  const std::vector<InputFile>& files(Split split) const {
+    return split == Split::kTrain ? train_files_ : validation_files_;
+  }
+  void verify_shard(const InputFile& file, const ShardRecord& record) const;
+
+  Path directory_;
+  CacheManifest manifest_;
+  std::string identity_;
+  std::vector<InputFile> train_files_;
+  std::vector<InputFile> validation_files_;
+};
+
+}  // namespace saddle::data

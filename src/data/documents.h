@@ -1,0 +1,77 @@
+// Files of documents as C4 is published: JSON lines {"text": ...}, gzip-compressed or plain.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+
+namespace saddle::data {
+
+// The lines of a file, uncompressed when its name ends in .gz (one or several gzip members).
+class LineReader {
+ public:
+  explicit LineReader(const Path& path);
+  LineReader(LineReader&&) noexcept;
+  ~LineReader();
+
+  // The next line without its newline; false at the end. An Error of kind kData when the gzip data
+  // is damaged or ends early, with the file and the last line that was whole.
+  bool next(std::string* line);
+
+  int64_t line() const;        // the number of the last line read, from 1
+  int64_t bytes_read() const;  // of the file as it lies on the disk
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct DocumentFiles {
+  std::vector<Path> train;       // the file name contains "train"
+  std::vector<Path> validation;  // the file name contains "validation"
+  std::vector<Path> ignored;     // it contains neither
+};
+
+// The document files (.json, .jsonl, and both with .gz) of a folder (not of folders inside it),
+// those that a glob pattern matches, or one file; each list sorted by name. An Error of kind kData
+// when there is none, or when a name contains both words.
+DocumentFiles find_document_files(const std::string& source);
+
+// True when the name says JSON lines, compressed or not.
+bool is_document_file(const Path& path);
+
+// What was read so far.
+struct ReadingState {
+  int64_t files = 0;  // opened
+  int64_t documents = 0;
+  int64_t bytes = 0;                       // of the files as they lie on the disk
+  std::map<std::string, int64_t> skipped;  // by reason: "empty text", "no text"
+};
+
+// The documents of files one after another.
+class DocumentReader {
+ public:
+  explicit DocumentReader(std::vector<Path> files);
+
+  // The text of the next document; nothing at the end. Documents without text are left out and
+  // counted. An Error of kind kData with file and line when a line is not a JSON object, its text
+  // is not a string, or is not valid Unicode.
+  std::optional<std::string> next();
+
+  const ReadingState& state() const { return state_; }
+
+ private:
+  std::vector<Path> files_;
+  std::optional<LineReader> lines_;
+  std::string line_;
+  int64_t bytes_before_ = 0;  // in the files read to their end
+  ReadingState state_;
+};
+
+}  // namespace saddle::data

@@ -1,0 +1,48 @@
+// Makes a token cache from files of documents.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "data/cache.h"
+
+namespace saddle::data {
+
+struct PrepareOptions {
+  std::string source;   // a folder, a glob pattern or a file: find_document_files()
+  std::string dataset;  // for people, stored in the manifest
+  std::string revision;
+  Path tokenizer_model;
+  Path directory;                            // where the cache appears when it is complete
+  int64_t vocab_size = 32'000;               // that the tokenizer must have
+  std::optional<int64_t> train_tokens;       // exactly so many; all that there are when empty
+  std::optional<int64_t> validation_tokens;  // at most so many; all that there are when empty
+  int64_t shard_tokens = kDefaultShardTokens;
+  int64_t shuffle_buffer = 10'000;  // documents
+  uint64_t shuffle_seed = 42;
+  int64_t workers = 0;  // threads that tokenize; 0 for one on each core
+};
+
+struct PrepareSummary {
+  bool reused = false;  // the cache was there already, and is verified
+  CacheManifest manifest;
+  std::string identity;
+  double seconds = 0.0;
+  double tokens_per_second = 0.0;  // 0 when reused
+};
+
+// Tokenizes the documents of both splits, each followed by the end-of-sequence id, and publishes
+// the cache by one rename. Training documents pass through a shuffle buffer (data/shuffle.h) and
+// are cut at exactly `train_tokens`; validation keeps its order. The bytes do not depend on the
+// number of workers.
+//
+// A finished cache in `directory` is verified and, when it was made from the same request and has
+// at least `train_tokens`, reused; otherwise an Error of kind kConfig says what differs. Fewer
+// tokens in the sources than asked for is an Error of kind kData with their number. After an error,
+// or when the process is killed, `directory` is as it was before.
+PrepareSummary prepare(const PrepareOptions& options, Log* log);
+
+}  // namespace saddle::data
