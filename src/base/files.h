@@ -25,7 +25,8 @@ void make_directories(const Path& path);
 void write_file_atomically(const Path& path, std::string_view content);
 
 // A file that appears under its name only when commit() is called; until then it lies beside it
-// under a private name, which the destructor removes.
+// under a private name, which the destructor removes. Small writes are gathered. After an error
+// the object only serves to be destroyed.
 class AtomicFile {
  public:
   explicit AtomicFile(Path path);
@@ -43,6 +44,7 @@ class AtomicFile {
  private:
   Path path_;
   Path temporary_;
+  std::string buffer_;
   int descriptor_ = -1;
   int64_t size_ = 0;
 };

@@ -1,0 +1,172 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/narrow.h"
+#include "base/system_error.h"
+
+namespace saddle {
+namespace {
+
+// Small writes are gathered into pieces of this size.
+constexpr size_t kBufferBytes = size_t{1} << 20;
+
+int open_file(const Path& path, int flags, std::string_view action) {
+  const int descriptor =
+      retry_interrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); });
+  if (descriptor < 0) fail_system(action, path);
+  return descriptor;
+}
+
+void write_fully(int descriptor, const char* bytes, size_t count, const Path& path) {
+  while (count > 0) {
+    const ssize_t written = retry_interrupted([&] { return ::write(descriptor, bytes, count); });
+    if (written < 0) fail_system("write", path);
+    bytes += written;
+    count -= static_cast<size_t>(written);
+  }
+}
+
+Path directory_of(const Path& path) {
+  const Path parent = path.parent_path();
+  return parent.empty() ? Path(".") : parent;
+}
+
+// Makes a rename inside `directory` last through a power failure.
+void flush_directory(const Path& directory) {
+  const int descriptor = open_file(directory, O_RDONLY | O_DIRECTORY, "open the directory");
+  const int result = retry_interrupted([&] { return ::fsync(descriptor); });
+  const int code = errno;
+  ::close(descriptor);
+  // Some file systems cannot flush a directory and say EINVAL: nothing more can be done there.
+  if (result < 0 && code != EINVAL) fail_system("flush the directory", directory, code);
+}
+
+}  // namespace
+
+std::string read_file(const Path& path) {
+  const int descriptor = open_file(path, O_RDONLY, "open");
+  std::string content;
+  size_t filled = 0;
+  // Read to the end instead of trusting the size: files of /proc say that they are empty.
+  while (true) {
+    if (filled == content.size()) content.resize(std::max(size_t{4096}, 2 * filled));
+    const ssize_t got = retry_interrupted(
+        [&] { return ::read(descriptor, content.data() + filled, content.size() - filled); });
+    if (got <= 0) {
+      const int code = errno;
+      ::close(descriptor);
+      if (got < 0) fail_system("read", path, code);
+      break;
+    }
+    filled += static_cast<size_t>(got);
+  }
+  content.resize(filled);
+  return content;
+}
+
+void make_directories(const Path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) fail_system("make the directory", path, error.value());
+  if (!std::filesystem::is_directory(path, error)) {
+    fail_system("make the directory", path, ENOTDIR);
+  }
+}
+
+void write_file_atomically(const Path& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
+AtomicFile::AtomicFile(Path path) : path_(std::move(path)) {
+  const std::string name = path_.filename().string();
+  if (name.empty() || name == "." || name == "..") fail_system("write", path_, EISDIR);
+  // O_EXCL finds the first free number, so that files of one name written at once do not meet.
+  for (int number = 0; descriptor_ < 0; ++number) {
+    temporary_ = directory_of(path_) / fmt::format(".{}.tmp-{}-{}", name, ::getpid(), number);
+    descriptor_ = retry_interrupted(
+        [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
+    if (descriptor_ < 0 && errno != EEXIST) fail_system("write", path_);
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(const void* bytes, size_t count) {
+  if (descriptor_ < 0) fail(ErrorKind::kInternal, "'{}' is written after commit", path_.string());
+  const char* first = static_cast<const char*>(bytes);
+  size_ += narrow<int64_t>(count);
+  if (buffer_.size() + count >= kBufferBytes) {
+    write_fully(descriptor_, buffer_.data(), buffer_.size(), path_);
+    buffer_.clear();
+  }
+  if (count >= kBufferBytes) {
+    write_fully(descriptor_, first, count, path_);
+  } else {
+    buffer_.append(first, count);
+  }
+}
+
+void AtomicFile::commit() {
+  if (descriptor_ < 0) fail(ErrorKind::kInternal, "'{}' is committed twice", path_.string());
+  write_fully(descriptor_, buffer_.data(), buffer_.size(), path_);
+  buffer_.clear();
+  if (retry_interrupted([&] { return ::fsync(descriptor_); }) < 0) fail_system("flush", path_);
+  // close is never repeated: after EINTR the descriptor is gone and may belong to someone else.
+  if (::close(std::exchange(descriptor_, -1)) < 0 && errno != EINTR) fail_system("close", path_);
+  if (::rename(temporary_.c_str(), path_.c_str()) < 0) fail_system("put in place", path_);
+  temporary_.clear();
+  flush_directory(directory_of(path_));
+}
+
+InputFile::InputFile(Path path) : path_(std::move(path)) {
+  descriptor_ = open_file(path_, O_RDONLY, "open");
+  struct stat status {};
+  const int result = ::fstat(descriptor_, &status);
+  const int code = result < 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
+  const bool regular = S_ISREG(status.st_mode);
+  if (code != 0 || !regular) {
+    ::close(descriptor_);
+    if (code != 0) fail_system("read", path_, code);
+    fail(ErrorKind::kIo, "cannot read '{}': it is not an ordinary file", path_.string());
+  }
+  size_ = narrow<int64_t>(status.st_size);
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(std::exchange(other.size_, 0)) {}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void InputFile::read_at(int64_t offset, void* bytes, size_t count) const {
+  static_assert(sizeof(off_t) == 8, "offsets must be of 64 bits");
+  char* target = static_cast<char*>(bytes);
+  size_t filled = 0;
+  while (filled < count) {
+    const off_t position = offset + narrow<int64_t>(filled);
+    const ssize_t got = retry_interrupted(
+        [&] { return ::pread(descriptor_, target + filled, count - filled, position); });
+    if (got < 0) fail_system("read", path_);
+    if (got == 0) {
+      fail(ErrorKind::kIo, "cannot read '{}': expected {} bytes at offset {}, found {}",
+           path_.string(), count, offset, filled);
+    }
+    filled += static_cast<size_t>(got);
+  }
+}
+
+}  // namespace saddle

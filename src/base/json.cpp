@@ -1,0 +1,93 @@
+#include "base/json.h"
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+
+namespace saddle {
+namespace {
+
+// Deeper values are refused: writing and comparing them is recursive.
+constexpr int kMaximumDepth = 256;
+
+// The library's message without its "[json.exception.name.number] ".
+std::string_view plain_message(const Json::exception& error) {
+  const std::string_view message = error.what();
+  const size_t end = message.find("] ");
+  return end == std::string_view::npos ? message : message.substr(end + 2);
+}
+
+// Sees the events of a parse and refuses what the library would let pass.
+class StrictChecker {
+ public:
+  explicit StrictChecker(std::string_view where) : where_(where) {}
+
+  void see(int depth, Json::parse_event_t event, const Json& parsed) {
+    using Event = Json::parse_event_t;
+    if (depth > kMaximumDepth) {
+      fail(ErrorKind::kData, "{}: JSON nested deeper than {} levels", where_, kMaximumDepth);
+    }
+    if (event == Event::object_start) {
+      keys_.emplace_back();
+    } else if (event == Event::object_end) {
+      keys_.pop_back();
+    } else if (event == Event::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!keys_.back().insert(key).second) {
+        fail(ErrorKind::kData, "{}: the key \"{}\" occurs twice in one JSON object", where_, key);
+      }
+    }
+  }
+
+ private:
+  std::string where_;
+  std::vector<std::set<std::string>> keys_;  // of the objects that are open
+};
+
+// Text of a value; the library throws on strings that are not UTF-8.
+template <class Value>
+std::string dump(const Value& value, int indent) {
+  try {
+    return value.dump(indent);
+  } catch (const nlohmann::detail::exception& error) {
+    fail(ErrorKind::kData, "a value cannot be written as JSON: {}", error.what());
+  }
+}
+
+}  // namespace
+
+Json json_number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json parse_json(std::string_view text, std::string_view where) {
+  StrictChecker checker(where);
+  try {
+    return Json::parse(text, [&](int depth, Json::parse_event_t event, Json& parsed) {
+      checker.see(depth, event, parsed);
+      return true;
+    });
+  } catch (const Json::parse_error& error) {
+    fail(ErrorKind::kData, "{}: not valid JSON at byte {}: {}", where, error.byte,
+         plain_message(error));
+  } catch (const Json::exception& error) {
+    fail(ErrorKind::kData, "{}: not valid JSON: {}", where, plain_message(error));
+  }
+}
+
+Json read_json(const Path& path) {
+  return parse_json(read_file(path), path.string());
+}
+
+std::string canonical_json(const Json& value) {
+  // nlohmann::json keeps its keys in a std::map, so the conversion sorts them at every level.
+  return dump(nlohmann::json(value), -1);
+}
+
+void write_json(const Path& path, const Json& value) {
+  write_file_atomically(path, dump(value, 2) + "\n");
+}
+
+}  // namespace saddle
