@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that building, testing and the quickstart need, as root or
+# through sudo. Packages that are there already are not asked for, so it also works offline.
+#
+#   scripts/install-packages.sh [--lint] [--list]
+#     --lint  also what scripts/format.sh and scripts/lint.sh need
+#     --list  print the names and install nothing
+set -euo pipefail
+
+packages=(
+  # to build
+  g++ cmake ninja-build git ca-certificates
+  libdnnl-dev libblis-openmp-dev libsentencepiece-dev libyaml-cpp-dev nlohmann-json3-dev
+  libcli11-dev libspdlog-dev libfmt-dev libssl-dev zlib1g-dev
+  # to test and to measure
+  libgtest-dev libgmock-dev libbenchmark-dev gnuplot-nox
+  # text for the quickstart
+  bible-kjv
+)
+
+list_only=false
+for argument in "$@"; do
+  case "$argument" in
+    --lint) packages+=(clang-format clang-tidy libomp-dev) ;;
+    --list) list_only=true ;;
+    *) echo "install-packages.sh: unknown option $argument" >&2; exit 2 ;;
+  esac
+done
+if $list_only; then
+  printf '%s\n' "${packages[@]}"
+  exit 0
+fi
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "install-packages.sh: this is not a Debian system; install the counterparts of:" >&2
+  printf '  %s\n' "${packages[@]}" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [[ "$status" == installed ]] || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+  echo "packages: all ${#packages[@]} are installed"
+  exit 0
+fi
+
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "install-packages.sh: not root and no sudo here. Run this as root, then try again:" >&2
+    echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "packages: installing ${missing[*]}"
+apt_get() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 "$@"; }
+install_missing() { apt_get install -y --no-install-recommends "${missing[@]}" </dev/null; }
+
+if ! { apt_get update && install_missing; }; then
+  echo "install-packages.sh: apt-get could not install: ${missing[*]}" >&2
+  echo "  Is there a network, and is this Debian 12 with its main archive?" >&2
+  exit 1
+fi

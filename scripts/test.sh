@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds the release preset and runs every test.
+#
+#   scripts/test.sh [--all] [--jobs N] [--minutes M]
+#     --all        also runs every test under the address and undefined-behaviour sanitizers, and
+#                  the tests of the loader and the trainer under the thread sanitizer
+#     --jobs N     compile and test with N jobs (default: one per core)
+#     --minutes M  stop and fail when everything together takes longer (default: 60)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+all=false
+jobs=$(nproc)
+minutes=60
+while (($#)); do
+  case "$1" in
+    --all) all=true ;;
+    --jobs) jobs=${2:?test.sh: --jobs needs a number}; shift ;;
+    --minutes) minutes=${2:?test.sh: --minutes needs a number}; shift ;;
+    *) echo "test.sh: unknown option $1" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+# Tests run side by side: threads that wait for work sleep, instead of spinning on shared cores.
+export OMP_WAIT_POLICY=passive
+export ASAN_OPTIONS=halt_on_error=1:detect_leaks=1:print_stacktrace=1
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export LSAN_OPTIONS="suppressions=$PWD/scripts/lsan.supp:print_suppressions=0"
+export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/scripts/tsan.supp"
+
+# The sanitizers of g++ 12 place their shadow memory at fixed addresses, which kernels with much
+# address randomization can occupy; where the system lets us, it is turned off for these runs.
+fixed_addresses=()
+if setarch "$(uname -m)" --addr-no-randomize true 2>/dev/null; then
+  fixed_addresses=(setarch "$(uname -m)" --addr-no-randomize)
+fi
+
+closing_lines=()
+failed=false
+
+# in_time COMMAND...: runs it in what is left of the minutes.
+in_time() {
+  local left=$((minutes * 60 - SECONDS))
+  ((left > 0)) || return 124
+  timeout --kill-after=10 "$left" "$@"
+}
+
+# run_preset PRESET TARGETS [CTEST OPTION...]: builds, tests, keeps the test runner's closing line.
+run_preset() {
+  local preset=$1 targets=$2 log="build/$1/ctest.log" runner=() line
+  shift 2
+  echo "== $preset: build"
+  # shellcheck disable=SC2086  # the targets are words
+  if ! in_time scripts/build.sh "$preset" --jobs "$jobs" -DSADDLE_BUILD_TESTS=ON -- $targets; then
+    closing_lines+=("$preset: no tests run, the build failed or did not end in $minutes minutes")
+    failed=true
+    return
+  fi
+  [[ "$preset" == release ]] || runner=("${fixed_addresses[@]}")
+  echo "== $preset: test"
+  if ! in_time "${runner[@]}" ctest --test-dir "build/$preset" --output-on-failure \
+      --no-tests=error --parallel "$jobs" --timeout 600 "$@" 2>&1 | tee "$log"; then
+    failed=true
+  fi
+  line=$(grep -E '^[0-9]+% tests passed|^No tests were found' "$log" | tail -n 1 || true)
+  closing_lines+=("$preset: ${line:-the tests did not end in $minutes minutes}")
+}
+
+scripts/install-packages.sh
+run_preset release ""
+if $all; then
+  run_preset asan-ubsan ""
+  # libgomp is not instrumented: its barriers look like races, so its loops run on one thread here.
+  # What is under test are the threads of the loader and the trainer.
+  OMP_NUM_THREADS=1 run_preset tsan "data_tests train_tests" -L '^(data|train)$'
+fi
+
+echo
+printf '%s\n' "${closing_lines[@]}"
+if $failed; then
+  exit 1
+fi
