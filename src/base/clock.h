@@ -17,8 +17,8 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-std::string utc_timestamp();                    // 2026-01-31T12:00:00Z
-std::string human_duration(double seconds);     // 3.2 s, 4 min 05 s, 2 h 10 min
-std::string human_count(double count);          // 950, 12.3 k, 20.4 M
+std::string utc_timestamp();                 // 2026-01-31T12:00:00Z
+std::string human_duration(double seconds);  // 3.2 s, 4 min 05 s, 2 h 10 min
+std::string human_count(double count);       // 950, 12.3 k, 20.4 M
 
 }  // namespace saddle

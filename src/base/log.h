@@ -12,15 +12,18 @@
 
 namespace saddle {
 
+// Its members may be called from several threads.
 class Log {
  public:
   // Writes to standard error, and from add_file() on to a file as well (appended, time-stamped).
   Log();
-  // A log that drops everything, for tests and for library use.
+  // A log that writes nothing but to files that are added, for tests and for library use.
   static Log silent();
   Log(Log&&) noexcept;
   ~Log();
 
+  // The file must be there to open; when writing to it fails later, standard error is told once and
+  // work goes on.
   void add_file(const Path& path);
 
   template <class... Args>

@@ -1,0 +1,65 @@
+#include "base/cgroup.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "base/error.h"
+
+namespace saddle {
+namespace {
+
+std::optional<std::string> try_read(const Path& path) {
+  try {
+    return read_file(path);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// "QUOTA PERIOD" in microseconds; the quota "max" or -1 sets no limit.
+std::optional<double> parse_quota(const std::string& text) {
+  std::istringstream stream(text);
+  double quota = 0;
+  double period = 0;
+  if (!(stream >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
+  return quota / period;
+}
+
+std::optional<double> quota_of_group(const Path& group) {
+  if (const auto text = try_read(group / "cpu.max")) return parse_quota(*text);
+  const auto quota = try_read(group / "cpu.cfs_quota_us");
+  const auto period = try_read(group / "cpu.cfs_period_us");
+  if (!quota || !period) return std::nullopt;
+  return parse_quota(*quota + " " + *period);
+}
+
+// Whether "cpu" stands in a list such as "cpu,cpuacct".
+bool has_cpu_controller(const std::string& controllers) {
+  return ("," + controllers + ",").find(",cpu,") != std::string::npos;
+}
+
+}  // namespace
+
+std::optional<double> cgroup_processors(const Path& membership, const Path& root) {
+  std::istringstream lines(try_read(membership).value_or(""));
+  std::optional<double> tightest;
+  for (std::string line; std::getline(lines, line);) {
+    // HIERARCHY:CONTROLLERS:/PATH, with no controllers in version 2.
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (!controllers.empty() && !has_cpu_controller(controllers)) continue;
+    const Path top = controllers.empty() ? root : root / controllers;
+    // Every group above limits too. In a container the path may not exist, but its top does.
+    for (Path group = Path(line.substr(second + 1)).relative_path();; group = group.parent_path()) {
+      const auto quota = quota_of_group(group.empty() ? top : top / group);
+      if (quota) tightest = std::min(*quota, tightest.value_or(*quota));
+      if (group.empty()) break;
+    }
+  }
+  return tightest;
+}
+
+}  // namespace saddle
