@@ -1,0 +1,193 @@
+#include "config/fields.h"
+
+#include "config/value_types.h"
+
+namespace saddle::config {
+namespace {
+
+constexpr int64_t kMaxTokens = 1'000'000'000'000'000;
+
+template <class Struct>
+class Section {
+ public:
+  Section(std::vector<Field>& fields, std::string name, Struct Settings::*member)
+      : fields_(fields), name_(std::move(name)), member_(member) {}
+
+  template <class Type>
+  void add(std::string name, typename Type::Type Struct::*field, Type type, Role role,
+           std::string meaning) {
+    const auto member = member_;
+    constexpr bool kText = std::is_same_v<Type, Text> || std::is_same_v<Type, Nullable<Text>>;
+    fields_.push_back(
+        {.section = name_,
+         .name = std::move(name),
+         .allowed = type.allowed(),
+         .meaning = std::move(meaning),
+         .role = role,
+         .text = kText,
+         .read = [=](const Value& value,
+                     Settings& settings) { return type.read(value, settings.*member.*field); },
+         .write = [=](const Settings& settings) { return type.write(settings.*member.*field); }});
+  }
+
+ private:
+  std::vector<Field>& fields_;
+  std::string name_;
+  Struct Settings::*member_;
+};
+
+void add_model(std::vector<Field>& fields) {
+  using S = ModelSettings;
+  Section section(fields, "model", &Settings::model);
+  section.add("vocab_size", &S::vocab_size, Integer{2, 65536}, Role::kRecipe,
+              "pieces of the vocabulary; must be the tokenizer's");
+  section.add("context_length", &S::context_length, Integer{1, 262144}, Role::kRecipe,
+              "positions of a sequence (tokens)");
+  section.add("layers", &S::layers, Integer{1, 1024}, Role::kRecipe, "blocks");
+  section.add("width", &S::width, Integer{2, 65536}, Role::kRecipe,
+              "width of the residual stream; a multiple of 2 * model.heads");
+  section.add("heads", &S::heads, Integer{1, 1024}, Role::kRecipe, "attention heads of a block");
+  section.add("ffn_width", &S::ffn_width, Integer{1, 262144}, Role::kRecipe,
+              "inner width of the feed-forward part");
+  section.add("norm_eps", &S::norm_eps, Real::above(0), Role::kRecipe,
+              "added to the mean square in rmsnorm");
+  section.add("rope_theta", &S::rope_theta, Real::above(0), Role::kRecipe,
+              "base of the rotary angles");
+}
+
+void add_data(std::vector<Field>& fields) {
+  using S = DataSettings;
+  Section section(fields, "data", &Settings::data);
+  section.add("cache", &S::cache, Text{}, Role::kExecution,
+              "directory of the token cache that prepare writes and train reads");
+  section.add("source", &S::source, Nullable{Text{}}, Role::kExecution,
+              "folder or glob of C4 files (.json.gz, .json, .jsonl) for prepare");
+  section.add("tokenizer", &S::tokenizer, Nullable{Text{}}, Role::kExecution,
+              "SentencePiece model file");
+  section.add("shard_tokens", &S::shard_tokens, Integer{2, kMaxTokens}, Role::kExecution,
+              "tokens of a shard file of the cache");
+  section.add("shuffle_buffer", &S::shuffle_buffer, Integer{1, 1'000'000'000}, Role::kExecution,
+              "documents in the buffer that shuffles training text in prepare; 1: no shuffling");
+  section.add("shuffle_seed", &S::shuffle_seed, Integer{0}, Role::kExecution,
+              "seed of that shuffling");
+  section.add("prepare_workers", &S::prepare_workers, Integer{0, 1024}, Role::kExecution,
+              "tokenizing threads of prepare; 0: one for each core of this process; never changes "
+              "the result");
+  section.add("prepare_train_tokens", &S::prepare_train_tokens, Nullable{Integer{2, kMaxTokens}},
+              Role::kExecution,
+              "training tokens to prepare; null: what the training budget needs plus one");
+  section.add("prepare_validation_tokens", &S::prepare_validation_tokens,
+              Nullable{Integer{2, kMaxTokens}}, Role::kExecution,
+              "validation tokens to prepare, which marks the cache incomplete; null: all");
+  section.add("buffer_size_mib", &S::buffer_size_mib, Integer{1, 1'048'576}, Role::kRecipe,
+              "size of the ranges in which training data is read and shuffled (MiB of uint16)");
+  section.add("prefetch", &S::prefetch, Boolean{}, Role::kExecution,
+              "read the next range in the background");
+}
+
+void add_training(std::vector<Field>& fields) {
+  using S = TrainingSettings;
+  Section section(fields, "training", &Settings::training);
+  section.add("tokens_per_parameter", &S::tokens_per_parameter, Real::above_up_to(0, 1e6),
+              Role::kRecipe, "the budget: prediction targets for each unique parameter");
+  section.add("epoch_tokens_per_parameter", &S::epoch_tokens_per_parameter,
+              Real::above_up_to(0, 1e6), Role::kRecipe,
+              "a virtual epoch: prediction targets for each unique parameter");
+  section.add("max_tokens", &S::max_tokens, Nullable{Integer{1, kMaxTokens}}, Role::kRecipe,
+              "the budget in targets; null: by training.tokens_per_parameter");
+  section.add("epoch_tokens", &S::epoch_tokens, Nullable{Integer{1, kMaxTokens}}, Role::kRecipe,
+              "a virtual epoch in targets; null: by training.epoch_tokens_per_parameter");
+  section.add("batch_tokens", &S::batch_tokens, Integer{1, 1'073'741'824}, Role::kRecipe,
+              "targets of an update; a multiple of training.micro_batch_size * "
+              "model.context_length");
+  section.add("micro_batch_size", &S::micro_batch_size, Integer{1, 65536}, Role::kRecipe,
+              "sequences of one forward and backward pass");
+  section.add("log_every", &S::log_every, Integer{1, kMaxTokens}, Role::kExecution,
+              "updates between two lines of metrics.jsonl");
+  section.add("checkpoint_policy", &S::checkpoint_policy, Choice<CheckpointPolicy>{},
+              Role::kExecution,
+              "which checkpoints to keep: the final one, every K-th epoch, listed epochs, all "
+              "epochs with a rolling state, or none");
+  section.add("checkpoint_epochs", &S::checkpoint_epochs, IntegerList{Integer{1, 1'000'000}},
+              Role::kExecution,
+              "K for checkpoint_policy interval, the ascending epoch numbers for explicit");
+  section.add("checkpoint_every", &S::checkpoint_every, Integer{1, kMaxTokens}, Role::kExecution,
+              "updates between two rolling states, for checkpoint_policy all");
+}
+
+void add_optimizer(std::vector<Field>& fields) {
+  using S = OptimizerSettings;
+  Section section(fields, "optimizer", &Settings::optimizer);
+  section.add("lr", &S::lr, Real::at_least(0), Role::kRecipe, "largest learning rate");
+  section.add("beta1", &S::beta1, Real::from_to_below(0, 1), Role::kRecipe,
+              "decay of the first moment, for each update");
+  section.add("beta2", &S::beta2, Real::from_to_below(0, 1), Role::kRecipe,
+              "decay of the second moment, for each update");
+  section.add("eps", &S::eps, Real::above(0), Role::kRecipe,
+              "added to the root of the second moment");
+  section.add("weight_decay", &S::weight_decay, Real::at_least(0), Role::kRecipe,
+              "decoupled decay of matrices and the embedding, times the learning rate");
+  section.add("grad_clip", &S::grad_clip, Nullable{Real::above(0)}, Role::kRecipe,
+              "largest norm of the gradient; null: no clipping");
+  section.add("warmup_fraction", &S::warmup_fraction, Real::between(0, 1), Role::kRecipe,
+              "share of the budget over which the rate rises linearly");
+  section.add("min_lr_ratio", &S::min_lr_ratio, Real::between(0, 1), Role::kRecipe,
+              "rate at the end of the cosine, as a share of optimizer.lr");
+}
+
+void add_evaluation(std::vector<Field>& fields) {
+  using S = EvaluationSettings;
+  Section section(fields, "evaluation", &Settings::evaluation);
+  section.add("subset_blocks", &S::subset_blocks, Integer{1, 1'000'000'000}, Role::kRecipe,
+              "validation sequences evaluated after each virtual epoch");
+  section.add("seed", &S::seed, Integer{0}, Role::kRecipe, "seed that chooses those sequences");
+  section.add("batch_size", &S::batch_size, Integer{1, 65536}, Role::kExecution,
+              "sequences of one evaluation pass");
+}
+
+void add_runtime(std::vector<Field>& fields) {
+  using S = RuntimeSettings;
+  Section section(fields, "runtime", &Settings::runtime);
+  section.add("seed", &S::seed, Integer{0}, Role::kRecipe,
+              "seed of the initial weights and of the data order");
+  section.add("device", &S::device, Choice<Device>{}, Role::kExecution,
+              "where to compute; auto: a GPU when there is one");
+  section.add("dtype", &S::dtype, Choice<Precision>{}, Role::kRecipe,
+              "type of weights, gradients and calculation");
+  section.add("amp", &S::amp, Boolean{}, Role::kRecipe,
+              "round the inputs of forward matrix products to bf16 (with dtype float32)");
+  section.add("compile", &S::compile, Boolean{}, Role::kExecution,
+              "run the fused plan; false: operation by operation");
+  section.add("compile_mode", &S::compile_mode, Choice<CompileMode>{}, Role::kExecution,
+              "how the plan is made: reduce-overhead replays a captured CUDA graph, max-autotune "
+              "times alternatives at the start");
+  section.add("sdpa_backend", &S::sdpa_backend, Choice<SdpaBackend>{}, Role::kExecution,
+              "attention kernel; flash and cudnn need a GPU");
+  section.add("threads", &S::threads, Integer{0, 1024}, Role::kExecution,
+              "computing threads; 0: one for each core of this process");
+  section.add("output_dir", &S::output_dir, Text{}, Role::kExecution, "directory of the run");
+}
+
+}  // namespace
+
+std::vector<Field> setting_fields() {
+  std::vector<Field> fields;
+  add_model(fields);
+  add_data(fields);
+  add_training(fields);
+  add_optimizer(fields);
+  add_evaluation(fields);
+  add_runtime(fields);
+  return fields;
+}
+
+std::vector<std::pair<std::string, std::string>> setting_sections() {
+  return {{"model", "The shape of the model; the defaults are the 20m preset."},
+          {"data", "The text, the tokenizer, the token cache, and how training reads it."},
+          {"training", "The budget, the batch, and what a run keeps."},
+          {"optimizer", "AdamW, clipping and the learning-rate schedule."},
+          {"evaluation", "Validation during and after training."},
+          {"runtime", "The seed, the precision, the machine and the place of a run."}};
+}
+
+}  // namespace saddle::config

@@ -1,0 +1,157 @@
+#include "config/load.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "config/fields.h"
+#include "config/suggest.h"
+
+namespace saddle::config {
+namespace {
+
+// Lists in lists are not followed, so that an alias to itself ends.
+Value to_value(const YAML::Node& node, bool inside_list = false) {
+  if (node.IsMap()) return {.kind = Value::Kind::kOther, .text = "a mapping"};
+  if (node.IsSequence()) {
+    if (inside_list) return {.kind = Value::Kind::kOther, .text = "a list"};
+    Value list{.kind = Value::Kind::kList};
+    for (const YAML::Node& item : node) list.items.push_back(to_value(item, true));
+    return list;
+  }
+  if (!node.IsScalar()) return {};
+  if (node.Tag() == "!") return {.kind = Value::Kind::kQuoted, .text = node.Scalar()};
+  if (node.Tag() == "?" || node.Tag().empty()) {
+    return {.kind = Value::Kind::kPlain, .text = node.Scalar()};
+  }
+  return {.kind = Value::Kind::kOther, .text = "a value with the tag " + node.Tag()};
+}
+
+// The one document of the text, null when there is none.
+YAML::Node parse_yaml(const std::string& text, std::string_view where) {
+  std::vector<YAML::Node> documents;
+  try {
+    documents = YAML::LoadAll(text);
+  } catch (const YAML::Exception& error) {
+    fail(ErrorKind::kConfig, "{}:{}: not valid YAML: {}", where, error.mark.line + 1, error.msg);
+  }
+  if (documents.size() > 1) {
+    fail(ErrorKind::kConfig, "{}: holds {} YAML documents, but must hold one", where,
+         documents.size());
+  }
+  return documents.empty() ? YAML::Node() : documents.front();
+}
+
+// The pairs of a mapping, each key once.
+class Mapping {
+ public:
+  struct Pair {
+    std::string key;
+    std::string place;  // file:line
+    YAML::Node value;
+  };
+
+  // `prefix` stands before the keys in messages.
+  Mapping(const YAML::Node& node, std::string_view where, const std::string& prefix) {
+    std::set<std::string> seen;
+    for (const auto& pair : node) {
+      const std::string place = fmt::format("{}:{}", where, pair.first.Mark().line + 1);
+      if (!pair.first.IsScalar()) {
+        fail(ErrorKind::kConfig, "{}: a key must be a name, but is {}", place,
+             found_text(to_value(pair.first)));
+      }
+      const std::string& key = pair.first.Scalar();
+      if (!seen.insert(key).second) {
+        fail(ErrorKind::kConfig, "{}: {}{} is given a second time in this file", place, prefix,
+             key);
+      }
+      pairs_.push_back({key, place, pair.second});
+    }
+  }
+
+  const std::vector<Pair>& pairs() const { return pairs_; }
+
+ private:
+  std::vector<Pair> pairs_;
+};
+
+void set_field(const Field& field, const Value& value, std::string_view place, Settings& settings) {
+  if (!field.read(value, settings)) {
+    fail(ErrorKind::kConfig, "{}: {} is {}, but must be {}", place, field.key(), found_text(value),
+         field.allowed);
+  }
+}
+
+const Field& find_field(const std::vector<Field>& fields, const std::string& key,
+                        std::string_view place) {
+  const auto found = std::ranges::find(fields, key, &Field::key);
+  if (found == fields.end()) {
+    fail(ErrorKind::kConfig, "{}: unknown setting {}; {}", place, key, suggest_key(fields, key));
+  }
+  return *found;
+}
+
+void apply_section(const std::vector<Field>& fields, const std::string& section,
+                   const Mapping& mapping, Settings& settings) {
+  for (const Mapping::Pair& pair : mapping.pairs()) {
+    const Field& field = find_field(fields, section + "." + pair.key, pair.place);
+    set_field(field, to_value(pair.value), pair.place, settings);
+  }
+}
+
+}  // namespace
+
+void apply_yaml(std::string_view text, std::string_view where, Settings& settings) {
+  const YAML::Node root = parse_yaml(std::string(text), where);
+  if (root.IsNull()) return;
+  if (!root.IsMap()) {
+    fail(ErrorKind::kConfig, "{}: must be a mapping of sections (model, training, ...), but is {}",
+         where, found_text(to_value(root)));
+  }
+  const std::vector<Field> fields = setting_fields();
+  const Mapping sections(root, where, "section ");
+  for (const Mapping::Pair& pair : sections.pairs()) {
+    if (std::ranges::find(fields, pair.key, &Field::section) == fields.end()) {
+      fail(ErrorKind::kConfig, "{}: unknown section {}; {}", pair.place, pair.key,
+           suggest_section(pair.key));
+    }
+    if (pair.value.IsNull()) continue;  // every line of it is a comment
+    if (!pair.value.IsMap()) {
+      fail(ErrorKind::kConfig, "{}: section {} must be a mapping of settings, but is {}",
+           pair.place, pair.key, found_text(to_value(pair.value)));
+    }
+    apply_section(fields, pair.key, Mapping(pair.value, where, pair.key + "."), settings);
+  }
+}
+
+void apply_override(std::string_view assignment, Settings& settings) {
+  const std::string place = fmt::format("--set {}", assignment);
+  const size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    fail(ErrorKind::kUsage, "{}: must have the form dotted.key=value", place);
+  }
+  const std::string key(assignment.substr(0, equals));
+  const std::string text(assignment.substr(equals + 1));
+  const std::vector<Field> fields = setting_fields();
+  const Field& field = find_field(fields, key, place);
+  if (field.text) {
+    const bool null = text.empty() || text == "null";
+    set_field(field, null ? Value{} : Value{.kind = Value::Kind::kPlain, .text = text}, place,
+              settings);
+  } else {
+    set_field(field, to_value(parse_yaml(text, place)), place, settings);
+  }
+}
+
+Settings load_settings(const std::vector<Path>& configs,
+                       const std::vector<std::string>& overrides) {
+  Settings settings;
+  for (const Path& path : configs) apply_yaml(read_file(path), path.string(), settings);
+  for (const std::string& assignment : overrides) apply_override(assignment, settings);
+  check_settings(settings);
+  return settings;
+}
+
+}  // namespace saddle::config

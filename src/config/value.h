@@ -1,0 +1,19 @@
+// What stands at a key of a YAML text, before it has a type.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace saddle::config {
+
+struct Value {
+  enum class Kind { kNull, kPlain, kQuoted, kList, kOther };
+  Kind kind = Kind::kNull;
+  std::string text = {};          // of a scalar; of kOther a description: a mapping
+  std::vector<Value> items = {};  // of a list
+};
+
+// The value as a message shows it: 12, "text", null, [1, 2], a mapping.
+std::string found_text(const Value& value);
+
+}  // namespace saddle::config
