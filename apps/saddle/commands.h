@@ -1,0 +1,36 @@
+// The commands of the program, one file each. A command only turns its options into plain structs
+// and calls the library.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace saddle::app {
+
+// What to do once the command line has been read; returns the exit code.
+using Action = std::function<int()>;
+
+// Each adds its command to the program. When that command is given, `action` becomes its work.
+void add_options(CLI::App& program, Action& action);
+void add_version(CLI::App& program, Action& action);
+
+// --config and --set, which every command that needs settings has.
+struct SettingsOptions {
+  std::vector<std::string> configs;
+  std::vector<std::string> overrides;
+
+  // Errors: those of config::load_settings.
+  config::Settings load() const;
+};
+void add_settings_options(CLI::App& command, SettingsOptions& options);
+
+// Writes to standard output; an Error of kind kIo when that fails (a full disk, a closed pipe).
+void print(std::string_view text);
+
+}  // namespace saddle::app

@@ -1,0 +1,37 @@
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "base/error.h"
+#include "commands.h"
+#include "config/load.h"
+
+namespace saddle::app {
+
+config::Settings SettingsOptions::load() const {
+  return config::load_settings({configs.begin(), configs.end()}, overrides);
+}
+
+void add_settings_options(CLI::App& command, SettingsOptions& options) {
+  command
+      .add_option("--config", options.configs,
+                  "YAML file with settings; may be repeated, later files win setting by setting")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--set", options.overrides,
+                  "One setting, applied after all files; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command.footer("The settings are listed by `saddle options` and in docs/options.md.");
+}
+
+void print(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0) {
+    fail(ErrorKind::kIo, "cannot write to standard output: {}",
+         std::generic_category().message(errno));
+  }
+}
+
+}  // namespace saddle::app

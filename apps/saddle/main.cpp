@@ -1,0 +1,66 @@
+// The program: reads the command line, runs one command, and turns an error into one line and an
+// exit code.
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "base/exit_codes.h"
+#include "commands.h"
+
+namespace {
+
+using saddle::ErrorKind;
+
+int report(ErrorKind kind, const std::string& message) {
+  std::fprintf(stderr, "saddle: error: %s\n", message.c_str());
+  return saddle::exit_code(kind);
+}
+
+// The command whose options were being read, for the pointer to its help.
+std::string command_words(const CLI::App& program) {
+  std::string words = "saddle";
+  const CLI::App* command = &program;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    words += " " + command->get_name();
+  }
+  return words;
+}
+
+int run(int argc, char** argv) {
+  CLI::App program(
+      "saddle trains small Llama-style language models, from C4 text to an evaluated checkpoint.",
+      "saddle");
+  program.require_subcommand(1);
+  program.footer(
+      "`saddle COMMAND --help` shows the options of a command. The settings are listed by\n"
+      "`saddle options` and in docs/options.md, the exit codes in docs/exit-codes.md.");
+  saddle::app::Action action;
+  saddle::app::add_options(program, action);
+  saddle::app::add_version(program, action);
+
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    saddle::app::print(program.help());
+    return saddle::kExitSuccess;
+  } catch (const CLI::ParseError& error) {
+    return report(ErrorKind::kUsage,
+                  fmt::format("{} (see {} --help)", error.what(), command_words(program)));
+  }
+  return action();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const saddle::Error& error) {
+    return report(error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    return report(ErrorKind::kInternal, "out of memory");
+  } catch (const std::exception& error) {
+    return report(ErrorKind::kInternal, error.what());
+  }
+}

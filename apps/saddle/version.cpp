@@ -1,0 +1,19 @@
+#include "base/environment.h"
+#include "base/exit_codes.h"
+#include "commands.h"
+
+namespace saddle::app {
+
+void add_version(CLI::App& program, Action& action) {
+  CLI::App* command =
+      program.add_subcommand("version", "Print what this program and this machine are, as JSON");
+  command->callback([&action] {
+    action = [] {
+      const Json description = {{"build", build_description()}, {"machine", machine_description()}};
+      print(description.dump(2) + "\n");
+      return kExitSuccess;
+    };
+  });
+}
+
+}  // namespace saddle::app
