@@ -1,0 +1,252 @@
+#include "base/files.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "support/child_process.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+
+namespace saddle {
+namespace {
+
+std::vector<std::string> names_in(const Path& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    names.push_back(entry.path().filename().string());
+  }
+  return names;
+}
+
+// The content by another way than the code under test.
+std::string slurp(const Path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST(Files, WritesAndReadsBack) {
+  const TemporaryDirectory directory;
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{4096}, size_t{3000000}}) {
+    std::string content(size, '\0');
+    for (size_t i = 0; i < size; ++i) content[i] = static_cast<char>(i * 31);
+    write_file_atomically(directory / "file", content);
+    EXPECT_EQ(slurp(directory / "file"), content);
+    EXPECT_EQ(read_file(directory / "file"), content);
+  }
+  EXPECT_EQ(names_in(directory.path()), std::vector<std::string>{"file"});
+}
+
+TEST(Files, ReadsFilesWhoseSizeTheSystemDoesNotKnow) {
+  EXPECT_NE(read_file("/proc/self/status").find("Pid:"), std::string::npos);
+}
+
+TEST(Files, ErrorsNameThePathAndTheReason) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "x");
+  const Path below = directory / "file" / "below";
+  expect_error(ErrorKind::kIo, {(directory / "none").string(), "No such file"},
+               [&] { read_file(directory / "none"); });
+  expect_error(ErrorKind::kIo, {directory.path().string(), "Is a directory"},
+               [&] { read_file(directory.path()); });
+  expect_error(ErrorKind::kIo, {below.string(), "Not a directory"},
+               [&] { write_file_atomically(below, "x"); });
+  expect_error(ErrorKind::kIo, {below.string(), "Not a directory"},
+               [&] { make_directories(below); });
+  expect_error(ErrorKind::kIo, {(directory / "file").string(), "Not a directory"},
+               [&] { make_directories(directory / "file"); });
+  expect_error(ErrorKind::kIo, {below.string(), "Not a directory"},
+               [&] { FileLock(below, "work"); });
+  expect_error(ErrorKind::kIo, {"''"}, [] { AtomicFile{Path{}}; });
+  expect_error(ErrorKind::kIo, {"Is a directory"}, [&] { AtomicFile{Path("somewhere/")}; });
+}
+
+TEST(Files, RefusesADirectoryThatCannotBeWritten) {
+  const TemporaryDirectory directory;
+  std::filesystem::permissions(directory.path(), std::filesystem::perms::all);
+  make_directories(directory / "closed");
+  std::filesystem::permissions(directory / "closed", std::filesystem::perms::owner_read |
+                                                         std::filesystem::perms::owner_exec);
+  ChildProcess child([&] {
+    constexpr uid_t kNobody = 65534;  // root may write everywhere
+    if (::geteuid() == 0 && ::seteuid(kNobody) < 0) return 50;
+    try {
+      write_file_atomically(directory / "closed" / "file", "x");
+      return 1;
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      return error.kind() == ErrorKind::kIo && message.find("Permission denied") < message.size()
+                 ? 0
+                 : 2;
+    }
+  });
+  const int status = child.exit_status();
+  if (status == 50) GTEST_SKIP() << "root may write everywhere and cannot be left here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Files, MakesDirectoriesWithParents) {
+  const TemporaryDirectory directory;
+  make_directories(directory / "a" / "b" / "c");
+  EXPECT_TRUE(std::filesystem::is_directory(directory / "a" / "b" / "c"));
+  make_directories(directory / "a" / "b");
+}
+
+TEST(AtomicFile, AppearsOnlyWithCommit) {
+  const TemporaryDirectory directory;
+  AtomicFile file(directory / "file");
+  file.write("one ");
+  file.write("two");
+  EXPECT_EQ(file.size(), 7);
+  EXPECT_FALSE(std::filesystem::exists(directory / "file"));
+  file.commit();
+  EXPECT_EQ(slurp(directory / "file"), "one two");
+  expect_error(ErrorKind::kInternal, {"committed twice"}, [&] { file.commit(); });
+  expect_error(ErrorKind::kInternal, {"after commit"}, [&] { file.write("x"); });
+}
+
+TEST(AtomicFile, LeavesTheOldContentAndNothingElseWithoutCommit) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "old");
+  {
+    AtomicFile file(directory / "file");
+    file.write(std::string(3000000, 'n'));
+  }
+  EXPECT_EQ(slurp(directory / "file"), "old");
+  EXPECT_EQ(names_in(directory.path()), std::vector<std::string>{"file"});
+}
+
+TEST(AtomicFile, LeavesTheOldContentWhenTheProcessIsKilled) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "old");
+  ChildProcess child([&] {
+    AtomicFile file(directory / "file");
+    file.write(std::string(3000000, 'n'));
+    return ::raise(SIGKILL);
+  });
+  EXPECT_TRUE(WIFSIGNALED(child.wait()));
+  EXPECT_EQ(slurp(directory / "file"), "old");
+}
+
+TEST(AtomicFile, TwoOfOneNameDoNotMeet) {
+  const TemporaryDirectory directory;
+  AtomicFile first(directory / "file");
+  AtomicFile second(directory / "file");
+  first.write("first");
+  second.write("second");
+  first.commit();
+  EXPECT_EQ(slurp(directory / "file"), "first");
+  second.commit();
+  EXPECT_EQ(slurp(directory / "file"), "second");
+}
+
+TEST(AtomicFile, GathersSmallAndLargeWritesInOrder) {
+  const TemporaryDirectory directory;
+  std::string expected;
+  AtomicFile file(directory / "file");
+  for (size_t i = 0; i < 400; ++i) {
+    // Sizes around the 1 MiB that are gathered, and many small ones.
+    const size_t size = i % 100 == 99 ? (size_t{1} << 20) - 1 + i / 100 : i * 37 % 5000;
+    const std::string piece(size, static_cast<char>('a' + i % 26));
+    file.write(piece);
+    expected += piece;
+  }
+  file.commit();
+  EXPECT_EQ(file.size(), static_cast<int64_t>(expected.size()));
+  EXPECT_TRUE(slurp(directory / "file") == expected);
+}
+
+// Tries to replace "old" in `directory` by 1 MiB; 0 when that fails as `reason` and keeps "old".
+int try_to_overfill(const Path& directory, const std::string& reason) {
+  write_file_atomically(directory / "file", "old");
+  try {
+    write_file_atomically(directory / "file", std::string(size_t{1} << 20, 'n'));
+    return 1;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kIo) return 2;
+    if (std::string(error.what()).find(reason) == std::string::npos) return 3;
+  }
+  if (slurp(directory / "file") != "old") return 4;
+  return names_in(directory) == std::vector<std::string>{"file"} ? 0 : 5;
+}
+
+TEST(AtomicFile, KeepsTheOldContentOnAFullDisk) {
+  const TemporaryDirectory directory;
+  constexpr int kNoMount = 50;
+  ChildProcess child([&] {
+    // A small file system of its own, which only this child sees.
+    const int flags = CLONE_NEWNS | (::geteuid() == 0 ? 0 : CLONE_NEWUSER);
+    if (::unshare(flags) < 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0 ||
+        ::mount("none", directory.path().c_str(), "tmpfs", 0, "size=64k") < 0) {
+      return kNoMount;
+    }
+    return try_to_overfill(directory.path(), "No space left on device");
+  });
+  const int status = child.exit_status();
+  if (status == kNoMount) GTEST_SKIP() << "a small file system cannot be mounted here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST(AtomicFile, KeepsTheOldContentWhenAFileMayGrowNoMore) {
+  const TemporaryDirectory directory;
+  ChildProcess child([&] {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{65536, 65536};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) < 0) return 50;
+    return try_to_overfill(directory.path(), "File too large");
+  });
+  EXPECT_EQ(child.exit_status(), 0);
+}
+
+TEST(InputFile, ReadsAtOffsets) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "0123456789");
+  InputFile moved_from(directory / "file");
+  const InputFile file(std::move(moved_from));
+  EXPECT_EQ(file.size(), 10);
+  EXPECT_EQ(file.path(), directory / "file");
+  std::string bytes(4, '\0');
+  file.read_at(6, bytes.data(), 4);
+  EXPECT_EQ(bytes, "6789");
+  file.read_at(10, bytes.data(), 0);
+  expect_error(ErrorKind::kIo, {"expected 4 bytes at offset 7, found 3"},
+               [&] { file.read_at(7, bytes.data(), 4); });
+  expect_error(ErrorKind::kIo, {"Invalid argument"}, [&] { file.read_at(-1, bytes.data(), 1); });
+}
+
+TEST(InputFile, ReadsBeyondFourGigabytes) {
+  const TemporaryDirectory directory;
+  const int64_t end = (int64_t{5} << 30) + 3;
+  {
+    std::ofstream stream(directory / "file", std::ios::binary);
+    stream.seekp(end - 3);
+    stream << "end";
+    stream.flush();
+    if (!stream) GTEST_SKIP() << "no sparse file of 5 GiB can be made here";
+  }
+  const InputFile file(directory / "file");
+  EXPECT_EQ(file.size(), end);
+  std::string bytes(4, '?');
+  file.read_at(end - 4, bytes.data(), 4);
+  EXPECT_EQ(bytes, std::string("\0end", 4));
+}
+
+TEST(InputFile, RefusesWhatIsNotAnOrdinaryFile) {
+  const TemporaryDirectory directory;
+  expect_error(ErrorKind::kIo, {"Is a directory"}, [&] { InputFile(directory.path()); });
+  expect_error(ErrorKind::kIo, {"/dev/null", "not an ordinary file"},
+               [] { InputFile("/dev/null"); });
+  expect_error(ErrorKind::kIo, {"No such file"}, [&] { InputFile(directory / "none"); });
+}
+
+}  // namespace
+}  // namespace saddle

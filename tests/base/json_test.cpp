@@ -1,0 +1,83 @@
+#include "base/json.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+
+namespace saddle {
+namespace {
+
+TEST(Json, NumbersThatAreNotFiniteBecomeNull) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(json_number(infinity).is_null());
+  EXPECT_TRUE(json_number(-infinity).is_null());
+  EXPECT_TRUE(json_number(nan).is_null());
+  EXPECT_EQ(json_number(1.5).dump(), "1.5");
+  // Also where they were put in without json_number.
+  const Json value = {{"a", nan}, {"b", {infinity, 1.5}}};
+  EXPECT_EQ(canonical_json(value), R"({"a":null,"b":[null,1.5]})");
+  const TemporaryDirectory directory;
+  write_json(directory / "file", value);
+  EXPECT_EQ(read_file(directory / "file"),
+            "{\n  \"a\": null,\n  \"b\": [\n    null,\n    1.5\n  ]\n}\n");
+  EXPECT_TRUE(read_json(directory / "file")["a"].is_null());
+}
+
+TEST(Json, FaultsAreNamedWithPlaceAndPosition) {
+  // The position is that of the byte, from 1, at which the text can no longer be JSON.
+  expect_error(ErrorKind::kData, {"manifest.json: not valid JSON at byte 7:"},
+               [] { parse_json(R"({"a": x})", "manifest.json"); });
+  for (const char* text : {"", "{", "[1,]", "{\"a\":1} 2", "NaN", "[Infinity]", "[1e999]", "'a'",
+                           "{a:1}", "[01]", "\"\xff\"", "// comment\n1"}) {
+    expect_error(ErrorKind::kData, {"here: not valid JSON"}, [&] { parse_json(text, "here"); });
+  }
+}
+
+TEST(Json, RefusesAKeyThatOccursTwiceInOneObject) {
+  expect_error(ErrorKind::kData, {"here", "\"b\" occurs twice"},
+               [] { parse_json(R"({"a":1,"b":2,"b":3})", "here"); });
+  expect_error(ErrorKind::kData, {"\"a\" occurs twice"},
+               [] { parse_json(R"([{"x":{"a":{},"b":[{}],"a":null}}])", "here"); });
+  EXPECT_NO_THROW(parse_json(R"({"a":{"a":1},"b":[{"a":1},{"a":2}]})", "here"));
+}
+
+TEST(Json, RefusesEndlessNesting) {
+  const std::string deep(100000, '[');
+  expect_error(ErrorKind::kData, {"nested deeper"}, [&] { parse_json(deep, "here"); });
+  EXPECT_NO_THROW(parse_json(std::string(200, '[') + std::string(200, ']'), "here"));
+}
+
+TEST(Json, CanonicalTextSortsKeysAtEveryLevel) {
+  const Json one =
+      parse_json(R"({"b": [ {"z":1, "y":-0.5e-3} ], "a": {"d":true, "c":"\u00e9"}})", "one");
+  const Json other = parse_json(R"({"a":{"c":"é","d":true},"b":[{"y":-0.0005,"z":1}]})", "other");
+  EXPECT_EQ(canonical_json(one), R"({"a":{"c":"é","d":true},"b":[{"y":-0.0005,"z":1}]})");
+  EXPECT_EQ(canonical_json(one), canonical_json(other));
+}
+
+TEST(Json, NumbersSurviveTheText) {
+  const Json value = {{"big", std::numeric_limits<uint64_t>::max()},
+                      {"small", std::numeric_limits<int64_t>::min()},
+                      {"third", 1.0 / 3.0},
+                      {"tiny", std::numeric_limits<double>::denorm_min()}};
+  EXPECT_EQ(parse_json(canonical_json(value), "here"), value);
+}
+
+TEST(Json, FilesKeepTheOrderOfKeysAndNameThePath) {
+  const TemporaryDirectory directory;
+  write_json(directory / "file", {{"b", 1}, {"a", 2}});
+  EXPECT_EQ(read_file(directory / "file"), "{\n  \"b\": 1,\n  \"a\": 2\n}\n");
+  write_file_atomically(directory / "file", "{");
+  expect_error(ErrorKind::kData, {(directory / "file").string(), "at byte 2"},
+               [&] { read_json(directory / "file"); });
+  expect_error(ErrorKind::kData, {"cannot be written as JSON"},
+               [] { canonical_json(Json("\xff")); });
+}
+
+}  // namespace
+}  // namespace saddle
