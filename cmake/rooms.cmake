@@ -8,6 +8,8 @@ if(SADDLE_WARNINGS_AS_ERRORS)
 endif()
 if(SADDLE_NATIVE)
   target_compile_options(saddle_flags INTERFACE -march=native)
+elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  target_compile_options(saddle_flags INTERFACE -march=x86-64-v3)
 endif()
 if(SADDLE_SANITIZE)
   target_compile_options(saddle_flags INTERFACE

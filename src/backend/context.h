@@ -1,0 +1,92 @@
+// What an operation runs with: the threads it may use, scratch memory, and a record of the memory
+// of the device. Backends (src/backend/cpu, later a GPU) implement the same names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace saddle::backend {
+
+// Device memory in use; shared by a context and the memory that was asked for through it.
+struct MemoryStatistics {
+  int64_t bytes_now = 0;
+  int64_t bytes_peak = 0;
+  int64_t allocations = 0;  // ever made
+};
+
+// A block of device memory, aligned to 64 bytes and filled with zero bytes.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(std::shared_ptr<MemoryStatistics> statistics, int64_t bytes);
+  Memory(Memory&& other) noexcept;
+  Memory& operator=(Memory&& other) noexcept;
+  ~Memory();
+
+  void* get() const { return address_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<MemoryStatistics> statistics_;
+  void* address_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+// Scratch memory for the time of one operation. It grows to what was asked for at most and then
+// stays, so that repeated work allocates nothing.
+class Workspace {
+ public:
+  explicit Workspace(std::shared_ptr<MemoryStatistics> statistics);
+
+  // Makes sure that `bytes` can be taken without an allocation.
+  void reserve(int64_t bytes);
+
+  // What is taken from a scope is given back when the scope ends. Scopes nest. Contents are
+  // undefined.
+  class Scope {
+   public:
+    explicit Scope(Workspace& workspace);
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope();
+
+    template <class T>
+    T* take(int64_t count) {
+      return static_cast<T*>(workspace_.take(count * static_cast<int64_t>(sizeof(T))));
+    }
+
+   private:
+    Workspace& workspace_;
+    size_t block_;
+    int64_t used_;
+  };
+
+ private:
+  void* take(int64_t bytes);
+
+  std::shared_ptr<MemoryStatistics> statistics_;
+  std::vector<Memory> blocks_;
+  size_t block_ = 0;  // the block in use
+  int64_t used_ = 0;  // bytes used of it
+  int depth_ = 0;
+};
+
+class Context {
+ public:
+  // threads: how many threads operations may use, at least 1.
+  explicit Context(int threads);
+
+  int threads() const { return threads_; }
+  Workspace& workspace() { return workspace_; }
+  Memory allocate(int64_t bytes) { return Memory(statistics_, bytes); }
+  const MemoryStatistics& memory() const { return *statistics_; }
+
+ private:
+  int threads_;
+  std::shared_ptr<MemoryStatistics> statistics_;
+  Workspace workspace_;
+};
+
+}  // namespace saddle::backend

@@ -1,0 +1,23 @@
+// Products of ordinary matrices, by the library that measured fastest: oneDNN for float, BLIS for
+// double (docs/performance.md).
+#pragma once
+
+#include <cstdint>
+
+#include "backend/context.h"
+
+namespace saddle::backend {
+
+enum class Transpose { kNo, kYes };
+
+// C = alpha op(A) op(B) + beta C, row-major: op(A) is [m, k], op(B) [k, n], C [m, n]; lda, ldb, ldc
+// are the distances between stored rows. With beta = 0 the old C is not read. Uses the context's
+// threads, or one when called from inside a parallel loop.
+void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, float alpha,
+          const float* A, int64_t lda, const float* B, int64_t ldb, float beta, float* C,
+          int64_t ldc);
+void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, double alpha,
+          const double* A, int64_t lda, const double* B, int64_t ldb, double beta, double* C,
+          int64_t ldc);
+
+}  // namespace saddle::backend

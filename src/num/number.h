@@ -1,0 +1,37 @@
+// What operations may ask of a number type: how many planes it is stored in, the type of one
+// plane, its value. Number types here: float, double, Dual<T> (num/dual.h), Jet<T> (num/jet.h).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace saddle::num {
+
+// Specialized by each number type that is stored in more than one plane:
+//   kPlanes, Plane (the type of one plane), get(x, p), set(x, p, plane value).
+template <class S>
+struct NumberTraits {
+  static constexpr int kPlanes = 1;
+  using Plane = S;
+  static S get(const S& x, int) { return x; }
+  static void set(S& x, int, S plane) { x = plane; }
+};
+
+template <class S>
+inline constexpr int kPlanes = NumberTraits<std::remove_const_t<S>>::kPlanes;
+
+// The type of one plane of S, const when S is.
+template <class S>
+using Plane = std::conditional_t<std::is_const_v<S>,
+                                 const typename NumberTraits<std::remove_const_t<S>>::Plane,
+                                 typename NumberTraits<std::remove_const_t<S>>::Plane>;
+
+// The value alone: what a branch may look at.
+inline float value(float x) {
+  return x;
+}
+inline double value(double x) {
+  return x;
+}
+
+}  // namespace saddle::num

@@ -1,0 +1,21 @@
+// All number types, and the lists over which operations are instantiated.
+#pragma once
+
+#include "num/bf16.h"
+#include "num/dual.h"
+#include "num/jet.h"
+#include "num/number.h"
+#include "num/real.h"
+
+// Number types with which a forward is run.
+#define SADDLE_FOR_FORWARD_NUMBERS(X) \
+  SADDLE_FOR_ADJOINT_NUMBERS(X)       \
+  X(::saddle::num::Jet<float>)        \
+  X(::saddle::num::Jet<double>)
+
+// Number types with which an adjoint is run too.
+#define SADDLE_FOR_ADJOINT_NUMBERS(X) \
+  X(float)                            \
+  X(double)                           \
+  X(::saddle::num::Dual<float>)       \
+  X(::saddle::num::Dual<double>)

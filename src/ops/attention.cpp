@@ -1,0 +1,157 @@
+#include "ops/attention.h"
+
+#include <cmath>
+
+#include "ops/softmax_row.h"
+
+namespace saddle::ops {
+namespace {
+
+// One head of one sequence of one worker.
+template <class S>
+struct Head {
+  Span<S> data;
+  int64_t stride;  // from one position to the next
+
+  Span<S> at(int64_t position) const { return data.offset(position * stride); }
+};
+
+template <class S>
+Head<S> head_of(View<S> x, AttentionShape shape, int64_t task) {
+  const int64_t h = task % shape.heads;
+  const int64_t b = task / shape.heads % shape.sequences;
+  const int64_t n = task / shape.heads / shape.sequences;
+  return {x.row(n, b * shape.positions).offset(h * shape.head_size), x.row_stride()};
+}
+
+template <class S>
+void check(AttentionShape shape, View<const S> q, View<const S> k, View<const S> v,
+           View<const S> o) {
+  for (const View<const S>& x : {q, k, v, o}) {
+    check_shape(
+        x.same_shape(q.workers(), shape.sequences * shape.positions, shape.heads * shape.head_size),
+        "attention", "q, k, v or o");
+  }
+}
+
+// Probabilities of the queries [first, first + rows) into p [rows, keys], keys = first + rows.
+template <class S>
+void probabilities(Context& context, AttentionShape shape, Head<const S> q, Head<const S> k,
+                   int64_t first, int64_t rows, Span<S> p) {
+  const int64_t keys = first + rows;
+  const auto scale = static_cast<Plane<S>>(1.0 / std::sqrt(static_cast<double>(shape.head_size)));
+  product<S>(context, Transpose::kNo, Transpose::kYes, rows, keys, shape.head_size, scale,
+             q.at(first), q.stride, k.at(0), k.stride, 0, p, keys);
+  for (int64_t r = 0; r < rows; ++r) {
+    const Span<S> row = p.offset(r * keys);
+    const int64_t seen = first + r + 1;
+    softmax_row<S>(row, seen, row);
+    clear_row<S>(row, seen, keys);
+  }
+}
+
+template <class S>
+void round_values(Span<S> x, int64_t count) {
+  if constexpr (std::is_same_v<Plane<S>, float>) {
+    for (int64_t i = 0; i < count; ++i) x.data[i] = num::round_to_bf16(x.data[i]);
+  }
+}
+
+}  // namespace
+
+template <class S>
+void attention_forward(Context& context, AttentionShape shape, View<const S> q, View<const S> k,
+                       View<const S> v, View<S> o) {
+  check<S>(shape, q, k, v, o);
+  const int64_t positions = shape.positions;
+  const int64_t scores = std::min(kQueryRows, positions) * positions;
+  backend::Workspace::Scope scope(context.workspace());
+  const Span<S> all = scratch<S>(scope, context.threads() * scores);
+
+  const int64_t tasks = q.workers() * shape.sequences * shape.heads;
+  backend::parallel_tasks(context, tasks, [&](int64_t task, int thread) {
+    const Head<const S> q_head = head_of(q, shape, task);
+    const Head<const S> k_head = head_of(k, shape, task);
+    const Head<const S> v_head = head_of(v, shape, task);
+    const Head<S> o_head = head_of(o, shape, task);
+    const Span<S> p = all.offset(thread * scores);
+    for (int64_t first = 0; first < positions; first += kQueryRows) {
+      const int64_t rows = std::min(kQueryRows, positions - first);
+      const int64_t keys = first + rows;
+      probabilities(context, shape, q_head, k_head, first, rows, p);
+      if (shape.round_probabilities) round_values(p, rows * keys);
+      product<S>(context, Transpose::kNo, Transpose::kNo, rows, shape.head_size, keys, 1, p, keys,
+                 v_head.at(0), v_head.stride, 0, o_head.at(first), o_head.stride);
+    }
+  });
+}
+
+template <class S>
+void attention_adjoint(Context& context, AttentionShape shape, View<const S> q, View<const S> k,
+                       View<const S> v, View<const S> d_o, View<S> dq, View<S> dk, View<S> dv) {
+  check<S>(shape, q, k, v, d_o);
+  check<S>(shape, q, dq, dk, dv);
+  const int64_t positions = shape.positions;
+  const int64_t size = shape.head_size;
+  const int64_t scores = std::min(kQueryRows, positions) * positions;
+  const auto scale = static_cast<Plane<S>>(1.0 / std::sqrt(static_cast<double>(size)));
+  backend::Workspace::Scope scope(context.workspace());
+  const Span<S> all = scratch<S>(scope, context.threads() * 2 * scores);
+
+  const int64_t tasks = q.workers() * shape.sequences * shape.heads;
+  backend::parallel_tasks(context, tasks, [&](int64_t task, int thread) {
+    const Head<const S> q_head = head_of(q, shape, task);
+    const Head<const S> k_head = head_of(k, shape, task);
+    const Head<const S> v_head = head_of(v, shape, task);
+    const Head<const S> do_head = head_of(d_o, shape, task);
+    const Head<S> dq_head = head_of(dq, shape, task);
+    const Head<S> dk_head = head_of(dk, shape, task);
+    const Head<S> dv_head = head_of(dv, shape, task);
+    const Span<S> p = all.offset(thread * 2 * scores);
+    const Span<S> ds = p.offset(scores);
+
+    // From the last block, which sees every key and therefore writes all of dk and dv, backwards.
+    const int64_t blocks = (positions + kQueryRows - 1) / kQueryRows;
+    for (int64_t block = blocks - 1; block >= 0; --block) {
+      const int64_t first = block * kQueryRows;
+      const int64_t rows = std::min(kQueryRows, positions - first);
+      const int64_t keys = first + rows;
+      const Plane<S> old = block == blocks - 1 ? 0 : 1;
+      probabilities(context, shape, q_head, k_head, first, rows, p);
+      product<S>(context, Transpose::kNo, Transpose::kYes, rows, keys, size, 1, do_head.at(first),
+                 do_head.stride, v_head.at(0), v_head.stride, 0, ds, keys);
+      for (int64_t r = 0; r < rows; ++r) {
+        const Span<S> row = ds.offset(r * keys);
+        const int64_t seen = first + r + 1;
+        softmax_row_adjoint<S>(p.offset(r * keys), row, seen, row);
+        clear_row<S>(row, seen, keys);
+      }
+      if (shape.round_probabilities) round_values(p, rows * keys);
+      product<S>(context, Transpose::kYes, Transpose::kNo, keys, size, rows, 1, p, keys,
+                 do_head.at(first), do_head.stride, old, dv_head.at(0), dv_head.stride);
+      product<S>(context, Transpose::kNo, Transpose::kNo, rows, size, keys, scale, ds, keys,
+                 k_head.at(0), k_head.stride, 0, dq_head.at(first), dq_head.stride);
+      product<S>(context, Transpose::kYes, Transpose::kNo, keys, size, rows, scale, ds, keys,
+                 q_head.at(first), q_head.stride, old, dk_head.at(0), dk_head.stride);
+    }
+  });
+}
+
+template <class S>
+int64_t attention_scratch(int threads, AttentionShape shape) {
+  return scratch_bytes<S>(threads * 2 * std::min(kQueryRows, shape.positions) * shape.positions);
+}
+
+#define SADDLE_INSTANTIATE(S)                                                                \
+  template void attention_forward<S>(Context&, AttentionShape, View<const S>, View<const S>, \
+                                     View<const S>, View<S>);                                \
+  template int64_t attention_scratch<S>(int, AttentionShape);
+SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
+#undef SADDLE_INSTANTIATE
+#define SADDLE_INSTANTIATE(S)                                                                \
+  template void attention_adjoint<S>(Context&, AttentionShape, View<const S>, View<const S>, \
+                                     View<const S>, View<const S>, View<S>, View<S>, View<S>);
+SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
+#undef SADDLE_INSTANTIATE
+
+}  // namespace saddle::ops

@@ -1,0 +1,29 @@
+// Sums, copies and rounding of whole tensors. All views of a call have one shape.
+#pragma once
+
+#include "ops/common.h"
+
+namespace saddle::ops {
+
+// Writes `value` everywhere.
+template <class S>
+void fill(Context& context, double value, View<S> x);
+
+// Writes y = x.
+template <class S>
+void copy(Context& context, View<const S> x, View<S> y);
+
+// Writes z = x + y; z may be x or y. (Linear: its adjoint hands dz to both.)
+template <class S>
+void add_forward(Context& context, View<const S> x, View<const S> y, View<S> z);
+
+// y += x.
+template <class S>
+void accumulate(Context& context, View<const S> x, View<S> y);
+
+// Writes y = x with values rounded to bfloat16 (num/bf16.h) and derivatives as they are; y may be
+// x. For planes of double: a copy.
+template <class S>
+void round_bf16(Context& context, View<const S> x, View<S> y);
+
+}  // namespace saddle::ops

@@ -1,0 +1,36 @@
+// The head: logits z = x E^T and their cross-entropy (ops/cross_entropy_row.h), kHeadRows rows at a
+// time, so that the logits of a batch are never all in memory.
+//
+//   dx = dz E      dE += dz^T x
+//
+// x, dx [N, M, C]; E, dE [N, V, C]; targets [N, M, 1]; losses [N, M, 1].
+// The gradient is made together with the loss, while the logits are there: weights[n] is the
+// derivative of what is wanted (the mean over all targets of an update, say) by each loss of worker
+// n. Cost: 2 M V C operations (loss) or 6 M V C (gradient too) and 2 exp per logit.
+#pragma once
+
+#include <span>
+
+#include "ops/common.h"
+
+namespace saddle::ops {
+
+// Rows whose logits are in memory together: the inner dimension of dE's product.
+inline constexpr int64_t kHeadRows = 1024;
+
+// Writes the loss of each row, 0 where the target is ignored.
+template <class S>
+void head_loss(Context& context, View<const S> x, View<const S> table, View<const int32_t> targets,
+               View<S> losses);
+
+// Writes losses and dx, accumulates into dtable.
+template <class S>
+void head_loss_and_gradient(Context& context, View<const S> x, View<const S> table,
+                            View<const int32_t> targets, std::span<const double> weights,
+                            View<S> losses, View<S> dx, View<S> dtable);
+
+// Scratch of either in bytes, for `rows` rows of a worker.
+template <class S>
+int64_t head_scratch(int64_t rows, int64_t vocabulary);
+
+}  // namespace saddle::ops

@@ -1,0 +1,34 @@
+// rmsnorm (Zhang and Sennrich, "Root mean square layer normalization", NeurIPS 2019):
+//
+//   r = (mean_c(x^2) + eps)^(-1/2)        y = (x r) g
+//   du = dy g      dx += r (du - (x r) mean_c(du x r))      dg += sum over rows of dy x r
+//
+// x, y, dx, dy [N, M, C]; gain g, dg [N, 1, C]; r [N, M, 1], which the forward saves.
+// y may be x. Cost: 4 (forward) and 9 (adjoint) operations and 2 and 4 moves per element.
+#pragma once
+
+#include "ops/common.h"
+
+namespace saddle::ops {
+
+// Writes y and r.
+template <class S>
+void rmsnorm_forward(Context& context, View<const S> x, View<const S> gain, double eps, View<S> y,
+                     View<S> r);
+
+// x_new = x + delta, then rmsnorm of x_new, in one pass; x_new may be x. Its adjoint is
+// rmsnorm_adjoint at x_new: what it accumulates is the gradient of both x and delta.
+template <class S>
+void residual_rmsnorm_forward(Context& context, View<const S> x, View<const S> delta,
+                              View<const S> gain, double eps, View<S> x_new, View<S> y, View<S> r);
+
+// Accumulates into dx and dgain.
+template <class S>
+void rmsnorm_adjoint(Context& context, View<const S> x, View<const S> gain, View<const S> r,
+                     View<const S> dy, View<S> dx, View<S> dgain);
+
+// Scratch of the adjoint in bytes.
+template <class S>
+int64_t rmsnorm_adjoint_scratch(int64_t workers, int64_t rows, int64_t cols);
+
+}  // namespace saddle::ops

@@ -1,0 +1,23 @@
+// swiglu (Shazeer, "GLU variants improve transformer", 2020, section 2):
+//
+//   s = sigmoid(g)      a = g s u
+//   dg = da u s (1 + g (1 - s))      du = da g s
+//
+// g, u, a and their adjoints [N, M, F]; g and u are usually the two halves of one [N, M, 2F].
+// Cost: one exp and 4 (forward) or 9 (adjoint) operations, 3 or 5 moves per element.
+#pragma once
+
+#include "ops/common.h"
+
+namespace saddle::ops {
+
+// Writes a.
+template <class S>
+void swiglu_forward(Context& context, View<const S> gate, View<const S> up, View<S> a);
+
+// Writes dgate and dup, which may lie where gate and up are.
+template <class S>
+void swiglu_adjoint(Context& context, View<const S> gate, View<const S> up, View<const S> da,
+                    View<S> dgate, View<S> dup);
+
+}  // namespace saddle::ops

@@ -1,0 +1,128 @@
+// A View: a batched matrix [workers N, rows, cols] of numbers in the memory of the device. Every
+// tensor of saddle is one: activations are [N, B*T, C], weights [N, out, in], gains [N, 1, C].
+#pragma once
+
+#include <cstdint>
+
+#include "base/error.h"
+#include "num/number.h"
+
+namespace saddle::tensor {
+
+// Numbers at consecutive places, each plane an ordinary array: how operations read and write.
+// S may be const. T = num::Plane<S>.
+template <class S>
+struct Span {
+  num::Plane<S>* data = nullptr;  // the first plane (values)
+  int64_t plane_stride = 0;       // from a number's value to its next plane
+
+  using Number = std::remove_const_t<S>;
+
+  // A span that may be written is a span that may be read.
+  operator Span<const S>() const  // NOLINT
+      requires(!std::is_const_v<S>) {
+    return {data, plane_stride};
+  }
+
+  Number load(int64_t i) const {
+    if constexpr (num::kPlanes<S> == 1) {
+      return data[i];
+    } else {
+      Number x;
+      for (int p = 0; p < num::kPlanes<S>; ++p) {
+        num::NumberTraits<Number>::set(x, p, data[p * plane_stride + i]);
+      }
+      return x;
+    }
+  }
+  void store(int64_t i, Number x) const {
+    for (int p = 0; p < num::kPlanes<S>; ++p) {
+      data[p * plane_stride + i] = num::NumberTraits<Number>::get(x, p);
+    }
+  }
+  void add(int64_t i, Number x) const { store(i, load(i) + x); }
+  Span offset(int64_t count) const { return {data + count, plane_stride}; }
+  num::Plane<S>* plane(int p) const { return data + p * plane_stride; }
+};
+
+template <class S>
+class View {
+ public:
+  View() = default;
+  View(num::Plane<S>* data, int64_t workers, int64_t rows, int64_t cols, int64_t worker_stride,
+       int64_t row_stride, int64_t plane_stride)
+      : data_(data),
+        workers_(workers),
+        rows_(rows),
+        cols_(cols),
+        worker_stride_(worker_stride),
+        row_stride_(row_stride),
+        plane_stride_(plane_stride) {}
+
+  // A view that may be written is a view that may be read.
+  operator View<const S>() const  // NOLINT
+      requires(!std::is_const_v<S>) {
+    return {data_, workers_, rows_, cols_, worker_stride_, row_stride_, plane_stride_};
+  }
+
+  int64_t workers() const { return workers_; }
+  int64_t rows() const { return rows_; }
+  int64_t cols() const { return cols_; }
+  int64_t size() const { return workers_ * rows_ * cols_; }
+  int64_t worker_stride() const { return worker_stride_; }
+  int64_t row_stride() const { return row_stride_; }
+  int64_t plane_stride() const { return plane_stride_; }
+  bool empty() const { return data_ == nullptr; }
+
+  // Rows [first, first + count) of every worker.
+  View row_range(int64_t first, int64_t count) const {
+    check(first >= 0 && count >= 0 && first + count <= rows_, "rows");
+    View part = *this;
+    part.data_ += first * row_stride_;
+    part.rows_ = count;
+    return part;
+  }
+  // Columns [first, first + count) of every row.
+  View column_range(int64_t first, int64_t count) const {
+    check(first >= 0 && count >= 0 && first + count <= cols_, "columns");
+    View part = *this;
+    part.data_ += first;
+    part.cols_ = count;
+    return part;
+  }
+  // Workers [first, first + count).
+  View worker_range(int64_t first, int64_t count) const {
+    check(first >= 0 && count >= 0 && first + count <= workers_, "workers");
+    View part = *this;
+    part.data_ += first * worker_stride_;
+    part.workers_ = count;
+    return part;
+  }
+  // One plane as a tensor of ordinary numbers.
+  View<num::Plane<S>> plane(int p) const {
+    check(p >= 0 && p < num::kPlanes<S>, "plane");
+    return {data_ + p * plane_stride_, workers_, rows_, cols_, worker_stride_, row_stride_, 0};
+  }
+
+  bool same_shape(int64_t workers, int64_t rows, int64_t cols) const {
+    return workers_ == workers && rows_ == rows && cols_ == cols;
+  }
+
+  // The numbers themselves. Only src/tensor, src/backend and src/ops may ask for them: everything
+  // above moves tensors through operations and explicit copies.
+  num::Plane<S>* device_data() const { return data_; }
+  Span<S> row(int64_t worker, int64_t row) const {
+    return {data_ + worker * worker_stride_ + row * row_stride_, plane_stride_};
+  }
+
+ private:
+  static void check(bool inside, const char* what) {
+    if (!inside) fail(ErrorKind::kInternal, "a part of a tensor reaches over its {}", what);
+  }
+
+  num::Plane<S>* data_ = nullptr;
+  int64_t workers_ = 0, rows_ = 0, cols_ = 0;
+  int64_t worker_stride_ = 0, row_stride_ = 0, plane_stride_ = 0;
+};
+
+}  // namespace saddle::tensor
