@@ -26,8 +26,7 @@ done
 export OMP_WAIT_POLICY=passive
 export ASAN_OPTIONS=halt_on_error=1:detect_leaks=1:print_stacktrace=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-export LSAN_OPTIONS="suppressions=$PWD/scripts/lsan.supp:print_suppressions=0"
-export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/scripts/tsan.supp"
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 
 # The sanitizers of g++ 12 place their shadow memory at fixed addresses, which kernels with much
 # address randomization can occupy; where the system lets us, it is turned off for these runs.
