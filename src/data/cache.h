@@ -15,10 +15,12 @@ namespace saddle::data {
 
 inline constexpr int64_t kCacheVersion = 1;
 inline constexpr int64_t kDefaultShardTokens = 16'777'216;
+inline constexpr std::string_view kManifestName = "manifest.json";
 inline constexpr int64_t kMaxVocabulary = 65'536;  // ids are stored in 16 bits
 
 enum class Split { kTrain, kValidation };
-std::string_view split_name(Split split);  // "train", "validation"
+std::string_view split_name(Split split);            // "train", "validation"
+std::string shard_name(Split split, int64_t index);  // "train-00000.bin", ...
 
 struct ShardRecord {
   std::string name;  // file name inside the cache's directory
@@ -56,6 +58,7 @@ struct CacheManifest {
   int64_t shard_tokens = kDefaultShardTokens;
   SplitRecord train;
   SplitRecord validation;
+  std::string identity;  // set by read_manifest()
   bool operator==(const CacheManifest&) const = default;
 
   const SplitRecord& split(Split which) const {
@@ -63,8 +66,8 @@ struct CacheManifest {
   }
 };
 
-// The manifest as it is stored, `identity` (SHA-256 of the canonical JSON of all the rest) at the
-// end.
+// The manifest as it is stored, with `identity`, the SHA-256 of the canonical JSON of all the rest,
+// computed here.
 Json manifest_to_json(const CacheManifest& manifest);
 
 // Reads a manifest and checks its version, fields, identity, shard names and token counts; an Error
@@ -82,7 +85,7 @@ class TokenCache {
 
   const Path& directory() const { return directory_; }
   const CacheManifest& manifest() const { return manifest_; }
-  const std::string& identity() const { return identity_; }
+  const std::string& identity() const { return manifest_.identity; }
   int64_t vocab_size() const { return manifest_.vocab_size; }
   int64_t tokens(Split split) const { return manifest_.split(split).tokens; }
   bool validation_complete() const { return manifest_.validation.complete; }
@@ -103,7 +106,6 @@ class TokenCache {
 
   Path directory_;
   CacheManifest manifest_;
-  std::string identity_;
   std::vector<InputFile> train_files_;
   std::vector<InputFile> validation_files_;
 };

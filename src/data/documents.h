@@ -2,35 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/files.h"
+#include "data/lines.h"
 
 namespace saddle::data {
-
-// The lines of a file, uncompressed when its name ends in .gz (one or several gzip members).
-class LineReader {
- public:
-  explicit LineReader(const Path& path);
-  LineReader(LineReader&&) noexcept;
-  ~LineReader();
-
-  // The next line without its newline; false at the end. An Error of kind kData when the gzip data
-  // is damaged or ends early, with the file and the last line that was whole.
-  bool next(std::string* line);
-
-  int64_t line() const;        // the number of the last line read, from 1
-  int64_t bytes_read() const;  // of the file as it lies on the disk
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 struct DocumentFiles {
   std::vector<Path> train;       // the file name contains "train"
@@ -48,10 +27,11 @@ bool is_document_file(const Path& path);
 
 // What was read so far.
 struct ReadingState {
-  int64_t files = 0;  // opened
-  int64_t documents = 0;
-  int64_t bytes = 0;                       // of the files as they lie on the disk
-  std::map<std::string, int64_t> skipped;  // by reason: "empty text", "no text"
+  int64_t files = 0;       // opened
+  int64_t documents = 0;   // with text
+  int64_t empty_text = 0;  // documents left out because their text is ""
+  int64_t no_text = 0;     // documents left out because they have no text, or null
+  int64_t bytes = 0;       // of the files as they lie on the disk
 };
 
 // The documents of files one after another.
@@ -67,6 +47,8 @@ class DocumentReader {
   const ReadingState& state() const { return state_; }
 
  private:
+  std::optional<std::string> parse_line();
+
   std::vector<Path> files_;
   std::optional<LineReader> lines_;
   std::string line_;

@@ -16,8 +16,8 @@ class ValidationStream {
   // An Error of kind kData when the split has fewer than two tokens.
   ValidationStream(const TokenCache& cache, int64_t context_length);
 
-  int64_t blocks() const { return blocks_; }       // the partial one included
-  int64_t targets() const { return tokens_ - 1; }  // that count
+  int64_t blocks() const { return blocks_; }    // the partial one included
+  int64_t targets() const { return targets_; }  // that count
   int64_t position() const { return position_; }
 
   // Writes `count` blocks to `inputs` and `targets`, both [count, context_length]; rows behind the
@@ -27,7 +27,7 @@ class ValidationStream {
  private:
   const TokenCache& cache_;
   int64_t context_length_;
-  int64_t tokens_;
+  int64_t targets_;
   int64_t blocks_;
   int64_t position_ = 0;
   std::vector<uint16_t> buffer_;

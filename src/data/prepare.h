@@ -36,8 +36,8 @@ struct PrepareSummary {
 
 // Tokenizes the documents of both splits, each followed by the end-of-sequence id, and publishes
 // the cache by one rename. Training documents pass through a shuffle buffer (data/shuffle.h) and
-// are cut at exactly `train_tokens`; validation keeps its order. The bytes do not depend on the
-// number of workers.
+// are cut at exactly `train_tokens`; validation keeps its order and is cut at `validation_tokens`.
+// The bytes do not depend on the number of workers.
 //
 // A finished cache in `directory` is verified and, when it was made from the same request and has
 // at least `train_tokens`, reused; otherwise an Error of kind kConfig says what differs. Fewer

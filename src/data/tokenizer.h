@@ -59,9 +59,10 @@ struct TokenizerTrainingOptions {
 };
 
 struct TokenizerTrainingSummary {
-  int64_t sentences = 0;
-  int64_t bytes = 0;
-  std::string sha256;  // of the model file
+  int64_t sentences = 0;  // lines of text that were used, empty ones not counted
+  int64_t bytes = 0;      // in them
+  int64_t skipped = 0;    // lines left out: the trainer takes no NUL and no U+2585
+  std::string sha256;     // of the model file
 };
 
 // Trains a SentencePiece model with the ids unk 0, bos 1, eos 2 and the text left as it is

@@ -1,0 +1,37 @@
+// A directory that appears under its name only when it is complete.
+#pragma once
+
+#include "base/files.h"
+#include "base/log.h"
+
+namespace saddle::data {
+
+// Holds the lock against a second writer of `target` (".NAME.lock" beside it) and, from create()
+// on, a private directory beside it (".NAME.building-PID"), which the destructor removes unless it
+// was published.
+class BuildDirectory {
+ public:
+  // Makes the parent of `target` when missing and takes the lock; an Error when it is taken.
+  explicit BuildDirectory(const Path& target);
+  BuildDirectory(const BuildDirectory&) = delete;
+  BuildDirectory& operator=(const BuildDirectory&) = delete;
+  ~BuildDirectory();
+
+  // Makes the private directory. Those of killed writers are removed first, which is said to `log`:
+  // the lock shows that nobody writes there any more. An Error of kind kData when `target` is there
+  // already and is not an empty directory.
+  const Path& create(Log* log);
+
+  // Renames the private directory to `target`, and flushes both directories.
+  void publish();
+
+ private:
+  void remove_leftovers(Log* log) const;
+  std::string prefix() const;
+
+  Path target_;
+  FileLock lock_;
+  Path building_;
+};
+
+}  // namespace saddle::data

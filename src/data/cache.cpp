@@ -1,0 +1,114 @@
+#include "data/cache.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "base/sha256.h"
+
+namespace saddle::data {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "shards are little-endian and are read without conversion");
+
+constexpr int64_t kTokenBytes = sizeof(uint16_t);
+constexpr int64_t kVerifyTokens = int64_t{2} << 20;
+
+// The place of the first id at or over the vocabulary, or -1. The maximum alone vectorizes, and the
+// slow search runs only when there is something to find.
+int64_t first_out_of_range(const uint16_t* ids, int64_t count, int64_t vocab_size) {
+  uint16_t largest = 0;
+  for (int64_t i = 0; i < count; ++i) largest = std::max(largest, ids[i]);
+  if (largest < vocab_size) return -1;
+  return std::find_if(ids, ids + count, [&](uint16_t id) { return id >= vocab_size; }) - ids;
+}
+
+std::string out_of_range_text(uint16_t id, int64_t token, int64_t vocab_size) {
+  return fmt::format("id {} at byte offset {} is not under the vocabulary of {}", id,
+                     token * kTokenBytes, vocab_size);
+}
+
+std::vector<InputFile> open_shards(const Path& directory, const SplitRecord& split) {
+  std::vector<InputFile> files;
+  for (const ShardRecord& shard : split.shards) {
+    const Path path = directory / shard.name;
+    if (!std::filesystem::is_regular_file(path)) {
+      fail(ErrorKind::kData, "{}: the shard is missing, expected {} tokens", path.string(),
+           shard.tokens);
+    }
+    InputFile file(path);
+    if (file.size() != shard.tokens * kTokenBytes) {
+      fail(ErrorKind::kData, "{}: the shard is {}: expected {} bytes for {} tokens, found {}",
+           path.string(), file.size() < shard.tokens * kTokenBytes ? "truncated" : "too long",
+           shard.tokens * kTokenBytes, shard.tokens, file.size());
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+}  // namespace
+
+TokenCache::TokenCache(const Path& directory) : directory_(directory) {
+  if (!is_cache(directory)) {
+    fail(ErrorKind::kData, "{} is no token cache: it has no {}", directory.string(), kManifestName);
+  }
+  manifest_ = read_manifest(directory / kManifestName);
+  train_files_ = open_shards(directory, manifest_.train);
+  validation_files_ = open_shards(directory, manifest_.validation);
+}
+
+void TokenCache::read(Split split, int64_t first, int64_t count, uint16_t* out) const {
+  if (first < 0 || count < 0 || count > tokens(split) - first) {
+    fail(ErrorKind::kInternal, "cannot read {} tokens at {} of {}: {} has {}", count, first,
+         directory_.string(), split_name(split), tokens(split));
+  }
+  while (count > 0) {
+    const int64_t shard = first / manifest_.shard_tokens;
+    const int64_t begin = first % manifest_.shard_tokens;
+    const int64_t piece = std::min(count, manifest_.shard_tokens - begin);
+    const InputFile& file = files(split)[static_cast<size_t>(shard)];
+    file.read_at(begin * kTokenBytes, out, static_cast<size_t>(piece * kTokenBytes));
+    const int64_t wrong = first_out_of_range(out, piece, vocab_size());
+    if (wrong >= 0) {
+      fail(ErrorKind::kData, "{}: {}", file.path().string(),
+           out_of_range_text(out[wrong], begin + wrong, vocab_size()));
+    }
+    out += piece;
+    first += piece;
+    count -= piece;
+  }
+}
+
+void TokenCache::verify() const {
+  for (const Split split : {Split::kTrain, Split::kValidation}) {
+    const std::vector<ShardRecord>& shards = manifest_.split(split).shards;
+    for (size_t i = 0; i < shards.size(); ++i) verify_shard(files(split)[i], shards[i]);
+  }
+}
+
+void TokenCache::verify_shard(const InputFile& file, const ShardRecord& record) const {
+  Sha256 hash;
+  std::string fault;
+  std::vector<uint16_t> ids(static_cast<size_t>(std::min(record.tokens, kVerifyTokens)));
+  for (int64_t begin = 0; begin < record.tokens; begin += kVerifyTokens) {
+    const int64_t count = std::min(kVerifyTokens, record.tokens - begin);
+    const auto bytes = static_cast<size_t>(count * kTokenBytes);
+    file.read_at(begin * kTokenBytes, ids.data(), bytes);
+    hash.update(ids.data(), bytes);
+    const int64_t wrong = first_out_of_range(ids.data(), count, vocab_size());
+    if (wrong >= 0 && fault.empty()) {
+      fault = out_of_range_text(ids[static_cast<size_t>(wrong)], begin + wrong, vocab_size());
+    }
+  }
+  const std::string found = hash.hex();
+  if (found != record.sha256) {
+    fail(ErrorKind::kData, "{}: the checksum differs: expected SHA-256 {}, found {}{}{}",
+         file.path().string(), record.sha256, found, fault.empty() ? "" : "; ", fault);
+  }
+  if (!fault.empty()) fail(ErrorKind::kData, "{}: {}", file.path().string(), fault);
+}
+
+}  // namespace saddle::data

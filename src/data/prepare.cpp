@@ -1,0 +1,216 @@
+#include "data/prepare.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/sha256.h"
+#include "data/build_directory.h"
+#include "data/documents.h"
+#include "data/pipeline.h"
+#include "data/reuse.h"
+#include "data/shard_writer.h"
+#include "data/shuffle.h"
+#include "data/tokenizer.h"
+
+namespace saddle::data {
+
+namespace {
+
+constexpr int64_t kProgressDocuments = 64;  // between two looks at the clock
+
+void check_options(const PrepareOptions& options) {
+  if (options.directory.empty()) fail(ErrorKind::kConfig, "no directory is given for the cache");
+  for (const auto& [name, tokens] : {std::pair("training", options.train_tokens),
+                                     std::pair("validation", options.validation_tokens)}) {
+    if (tokens && *tokens < 1) {
+      fail(ErrorKind::kConfig, "expected at least 1 {} token, found {}", name, *tokens);
+    }
+  }
+  if (options.workers < 0) {
+    fail(ErrorKind::kConfig, "expected 0 or more workers, found {}", options.workers);
+  }
+}
+
+DocumentFiles find_both_splits(const PrepareOptions& options, Log* log) {
+  DocumentFiles files = find_document_files(options.source);
+  for (const Path& path : files.ignored) {
+    log->warn("{} is left out: its name says neither train nor validation", path.string());
+  }
+  for (const Split split : {Split::kTrain, Split::kValidation}) {
+    if ((split == Split::kTrain ? files.train : files.validation).empty()) {
+      fail(ErrorKind::kData, "{} has no {} files: expected names with \"{}\"", options.source,
+           split_name(split), split_name(split));
+    }
+  }
+  return files;
+}
+
+int64_t total_bytes(const std::vector<Path>& files) {
+  int64_t bytes = 0;
+  for (const Path& path : files) bytes += InputFile(path).size();
+  return bytes;
+}
+
+// Makes the shards of one split and says how far it is.
+class SplitBuilder {
+ public:
+  SplitBuilder(Split split, std::vector<Path> files, std::optional<int64_t> limit,
+               const PrepareOptions& options, const Path& directory, Log* log)
+      : split_(split),
+        files_(std::move(files)),
+        limit_(limit),
+        source_bytes_(total_bytes(files_)),
+        options_(options),
+        writer_(directory, split, options.shard_tokens),
+        log_(log) {}
+
+  SplitRecord build(const Tokenizer& tokenizer) {
+    const int64_t capacity = split_ == Split::kTrain ? options_.shuffle_buffer : 1;
+    const int64_t workers = options_.workers > 0 ? options_.workers : available_cores();
+    TokenPipeline pipeline(
+        DocumentShuffler(DocumentReader(files_), capacity, options_.shuffle_seed), tokenizer,
+        workers);
+    bool cut = false;
+    while (!cut) {
+      std::optional<TokenizedDocument> document = pipeline.next();
+      if (!document) {
+        read_ = pipeline.final_state();
+        break;
+      }
+      cut = take(*document);
+      if (record_.documents % kProgressDocuments == 0) report_progress();
+    }
+    log_->finish_progress();
+    record_.complete = !cut;
+    record_.tokens = writer_.tokens();
+    record_.shards = writer_.finish();
+    finish_record();
+    return std::move(record_);
+  }
+
+ private:
+  // Appends the tokens up to the limit; true when not all of them fit. At the limit exactly it
+  // takes one more look, at a document of which nothing fits, to learn whether that was all.
+  bool take(const TokenizedDocument& document) {
+    const auto size = static_cast<int64_t>(document.tokens.size());
+    const int64_t room = limit_ ? *limit_ - writer_.tokens() : size;
+    const int64_t count = std::min(size, room);
+    if (count > 0) {
+      writer_.append(std::span(document.tokens).first(static_cast<size_t>(count)));
+      ++record_.documents;
+      read_ = document.state;
+    }
+    return count < size;
+  }
+
+  void report_progress() {
+    const double rate = static_cast<double>(writer_.tokens()) / std::max(watch_.seconds(), 1e-3);
+    // Without a limit the compressed bytes tell how much is left.
+    const double done = limit_
+                            ? static_cast<double>(writer_.tokens()) / static_cast<double>(*limit_)
+                            : static_cast<double>(read_.bytes) /
+                                  static_cast<double>(std::max<int64_t>(source_bytes_, 1));
+    log_->progress(fmt::format(
+        "{}: {} documents, {} tokens, {} tokens/s, {} left", split_name(split_), record_.documents,
+        human_count(static_cast<double>(writer_.tokens())), human_count(rate),
+        human_duration(watch_.seconds() * (1.0 - done) / std::max(done, 1e-9))));
+  }
+
+  void finish_record() {
+    if (read_.empty_text > 0) record_.skipped["empty text"] = read_.empty_text;
+    if (read_.no_text > 0) record_.skipped["no text"] = read_.no_text;
+    for (const auto& [reason, count] : record_.skipped) {
+      log_->warn("{}: {} documents were left out: {}", split_name(split_), count, reason);
+    }
+    if (record_.tokens == 0) {
+      fail(ErrorKind::kData, "{}: the {} files hold no document with text", options_.source,
+           split_name(split_));
+    }
+    files_.resize(static_cast<size_t>(read_.files));
+    for (const Path& path : files_) record_.sources.push_back(describe_source(path));
+    log_->info("{}: {} documents, {} tokens{}", split_name(split_), record_.documents,
+               record_.tokens, record_.complete ? "" : " (cut at what was asked for)");
+  }
+
+  Split split_;
+  std::vector<Path> files_;
+  std::optional<int64_t> limit_;
+  int64_t source_bytes_;
+  const PrepareOptions& options_;
+  ShardWriter writer_;
+  Log* log_;
+  Stopwatch watch_;
+  SplitRecord record_;
+  ReadingState read_;  // up to the last document that was used
+};
+
+CacheManifest build_cache(const PrepareOptions& options, const Tokenizer& tokenizer,
+                          const DocumentFiles& files, const Path& directory, Log* log) {
+  CacheManifest manifest;
+  manifest.dataset = options.dataset;
+  manifest.revision = options.revision;
+  manifest.tokenizer_sha256 = tokenizer.sha256();
+  manifest.vocab_size = tokenizer.vocab_size();
+  manifest.eos_id = tokenizer.eos_id();
+  manifest.shuffle_seed = options.shuffle_seed;
+  manifest.shuffle_buffer = options.shuffle_buffer;
+  manifest.shard_tokens = options.shard_tokens;
+  manifest.validation = SplitBuilder(Split::kValidation, files.validation,
+                                     options.validation_tokens, options, directory, log)
+                            .build(tokenizer);
+  manifest.train =
+      SplitBuilder(Split::kTrain, files.train, options.train_tokens, options, directory, log)
+          .build(tokenizer);
+  const int64_t found = manifest.train.tokens;
+  if (options.train_tokens && found < *options.train_tokens) {
+    fail(ErrorKind::kData,
+         "the training documents of {} give {} tokens, but {} are needed: add files, or set "
+         "training.max_tokens to at most {} (data.prepare_train_tokens to at most {})",
+         options.source, found, *options.train_tokens, found - 1, found);
+  }
+  write_json(directory / kManifestName, manifest_to_json(manifest));
+  return manifest;
+}
+
+PrepareSummary reuse_cache(const PrepareOptions& options, const Tokenizer& tokenizer,
+                           const DocumentFiles& files, Log* log) {
+  const TokenCache cache(options.directory);
+  check_same_request(cache, options, tokenizer, files);
+  log->info("{} is there already: verifying its checksums", options.directory.string());
+  cache.verify();
+  PrepareSummary summary;
+  summary.reused = true;
+  summary.manifest = cache.manifest();
+  summary.identity = cache.identity();
+  return summary;
+}
+
+}  // namespace
+
+PrepareSummary prepare(const PrepareOptions& options, Log* log) {
+  check_options(options);
+  const Stopwatch watch;
+  const Tokenizer tokenizer(options.tokenizer_model);
+  check_vocabulary(tokenizer, options.vocab_size);
+  const DocumentFiles files = find_both_splits(options, log);
+  // A finished cache never changes, so it needs no lock and may lie where nobody can write.
+  if (is_cache(options.directory)) return reuse_cache(options, tokenizer, files, log);
+  BuildDirectory building(options.directory);
+  // Another process may have finished before this one got the lock.
+  if (is_cache(options.directory)) return reuse_cache(options, tokenizer, files, log);
+
+  build_cache(options, tokenizer, files, building.create(log), log);
+  building.publish();
+  PrepareSummary summary;
+  summary.manifest = read_manifest(options.directory / kManifestName);
+  summary.identity = summary.manifest.identity;
+  summary.seconds = watch.seconds();
+  summary.tokens_per_second =
+      static_cast<double>(summary.manifest.train.tokens + summary.manifest.validation.tokens) /
+      std::max(summary.seconds, 1e-9);
+  return summary;
+}
+
+}  // namespace saddle::data

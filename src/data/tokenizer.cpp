@@ -1,0 +1,81 @@
+#include "data/tokenizer.h"
+
+#include <sentencepiece_processor.h>
+
+#include <limits>
+
+#include "base/error.h"
+#include "base/narrow.h"
+#include "base/sha256.h"
+#include "data/cache.h"
+
+namespace saddle::data {
+
+struct Tokenizer::Processor {
+  sentencepiece::SentencePieceProcessor pieces;
+};
+
+Tokenizer::Tokenizer(const Path& model_file)
+    : path_(model_file), processor_(std::make_unique<Processor>()) {
+  const std::string bytes = read_file(model_file);
+  sha256_ = sha256_hex(bytes);
+  const auto status = processor_->pieces.LoadFromSerializedProto(bytes);
+  if (!status.ok()) {
+    fail(ErrorKind::kData, "{} is no SentencePiece model: {}", model_file.string(),
+         status.ToString());
+  }
+  vocab_size_ = processor_->pieces.GetPieceSize();
+  if (vocab_size_ < 1 || vocab_size_ > kMaxVocabulary) {
+    fail(ErrorKind::kData, "{}: expected 1 to {} pieces (ids are stored in 16 bits), found {}",
+         model_file.string(), kMaxVocabulary, vocab_size_);
+  }
+  const int eos = processor_->pieces.eos_id();
+  if (eos < 0 || eos >= vocab_size_) {
+    fail(ErrorKind::kData, "{}: the model has no end-of-sequence piece", model_file.string());
+  }
+  eos_id_ = narrow<uint16_t>(eos);
+}
+
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+void Tokenizer::encode(std::string_view text, std::vector<uint16_t>* ids) const {
+  std::vector<int> wide;
+  const auto status = processor_->pieces.Encode(text, &wide);
+  if (!status.ok()) {
+    fail(ErrorKind::kData, "{}: a text of {} bytes cannot be tokenized: {}", path_.string(),
+         text.size(), status.ToString());
+  }
+  ids->reserve(ids->size() + wide.size());
+  for (const int id : wide) ids->push_back(narrow<uint16_t>(id));
+}
+
+std::vector<uint16_t> Tokenizer::encode(std::string_view text) const {
+  std::vector<uint16_t> ids;
+  encode(text, &ids);
+  return ids;
+}
+
+std::string Tokenizer::decode(std::span<const uint16_t> ids) const {
+  for (const uint16_t id : ids) {
+    if (id >= vocab_size_) {
+      fail(ErrorKind::kData, "id {} is not under the vocabulary of {}", id, vocab_size_);
+    }
+  }
+  std::string text;
+  const auto status = processor_->pieces.Decode(std::vector<int>(ids.begin(), ids.end()), &text);
+  if (!status.ok()) {
+    fail(ErrorKind::kData, "{}: {} ids cannot be decoded: {}", path_.string(), ids.size(),
+         status.ToString());
+  }
+  return text;
+}
+
+void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size) {
+  if (tokenizer.vocab_size() != vocab_size) {
+    fail(ErrorKind::kConfig, "{} has {} pieces, but model.vocab_size is {}",
+         tokenizer.path().string(), tokenizer.vocab_size(), vocab_size);
+  }
+}
+
+}  // namespace saddle::data
