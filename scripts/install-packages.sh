@@ -61,7 +61,8 @@ echo "packages: installing ${missing[*]}"
 apt_get() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 "$@"; }
 install_missing() { apt_get install -y --no-install-recommends "${missing[@]}" </dev/null; }
 
-if ! { apt_get update && install_missing; }; then
+apt_get update || echo "packages: the lists could not be renewed, going on with those that are here" >&2
+if ! install_missing; then
   echo "install-packages.sh: apt-get could not install: ${missing[*]}" >&2
   echo "  Is there a network, and is this Debian 12 with its main archive?" >&2
   exit 1
