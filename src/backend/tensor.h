@@ -41,18 +41,18 @@ class Arena {
  public:
   Arena() = default;
   Arena(Context& context, const tensor::Layout& layout, int64_t workers)
-      : layout_(&layout), storage_(context, workers, 1, layout.padded_size()) {}
+      : layout_(layout), storage_(context, workers, 1, layout.padded_size()) {}
 
-  const tensor::Layout& layout() const { return *layout_; }
+  const tensor::Layout& layout() const { return layout_; }
   int64_t workers() const { return storage_.view().workers(); }
 
   // The tensor at a slot of the layout: [workers, rows, cols].
-  View<S> view(int slot) const { return rows_from(slot, layout_->slot(slot).rows); }
+  View<S> view(int slot) const { return rows_from(slot, layout_.slot(slot).rows); }
 
   // `rows` rows of the width of `slot`, beginning there: tensors that follow each other without
   // padding, seen as one matrix.
   View<S> rows_from(int slot, int64_t rows) const {
-    const tensor::Slot& at = layout_->slot(slot);
+    const tensor::Slot& at = layout_.slot(slot);
     const View<S> all = storage_.view();
     return View<S>(all.device_data() + at.offset, all.workers(), rows, at.cols, all.worker_stride(),
                    at.cols, all.plane_stride());
@@ -62,7 +62,7 @@ class Arena {
   View<S> all() const { return storage_.view(); }
 
  private:
-  const tensor::Layout* layout_ = nullptr;
+  tensor::Layout layout_;
   Tensor<S> storage_;
 };
 
