@@ -111,6 +111,10 @@ std::optional<std::string> DocumentReader::next() {
 std::optional<std::string> DocumentReader::parse_line() {
   const Path& path = files_[static_cast<size_t>(state_.files - 1)];
   const std::string where = fmt::format("{} line {}", path.string(), lines_->line());
+  // The JSON library takes a NUL for the end of its input, and would drop what comes behind it.
+  if (line_.find('\0') != std::string::npos) {
+    fail(ErrorKind::kData, "{}: not valid JSON: a NUL byte", where);
+  }
   Json document = parse_json(line_, where);
   if (!document.is_object()) {
     fail(ErrorKind::kData, "{}: expected a JSON object with a text, found {}", where,

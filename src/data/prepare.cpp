@@ -107,15 +107,22 @@ class SplitBuilder {
 
   void report_progress() {
     const double rate = static_cast<double>(writer_.tokens()) / std::max(watch_.seconds(), 1e-3);
-    // Without a limit the compressed bytes tell how much is left.
-    const double done = limit_
-                            ? static_cast<double>(writer_.tokens()) / static_cast<double>(*limit_)
-                            : static_cast<double>(read_.bytes) /
-                                  static_cast<double>(std::max<int64_t>(source_bytes_, 1));
+    const double done = std::max(share_of_limit(), share_of_documents());
     log_->progress(fmt::format(
         "{}: {} documents, {} tokens, {} tokens/s, {} left", split_name(split_), record_.documents,
         human_count(static_cast<double>(writer_.tokens())), human_count(rate),
         human_duration(watch_.seconds() * (1.0 - done) / std::max(done, 1e-9))));
+  }
+
+  double share_of_limit() const {
+    return limit_ ? static_cast<double>(writer_.tokens()) / static_cast<double>(*limit_) : 0.0;
+  }
+
+  // The documents of all files are about as many for each compressed byte as those read so far.
+  double share_of_documents() const {
+    const double all = static_cast<double>(read_.documents) * static_cast<double>(source_bytes_) /
+                       static_cast<double>(std::max<int64_t>(read_.bytes, 1));
+    return static_cast<double>(record_.documents) / std::max(all, 1.0);
   }
 
   void finish_record() {

@@ -1,0 +1,186 @@
+#include "data/tokenizer.h"
+
+#include <gtest/gtest.h>
+#include <sentencepiece_trainer.h>
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/sha256.h"
+#include "data/cache.h"
+#include "data/fixtures.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+
+namespace saddle::data {
+namespace {
+
+class TokenizerTest : public ::testing::Test {
+ protected:
+  TokenizerTrainingOptions options(const std::string& model, int64_t vocab_size = kTinyVocabulary) {
+    write_bytes(directory_ / "text.txt", some_text(1, 4000));
+    TokenizerTrainingOptions options;
+    options.inputs = {directory_ / "text.txt"};
+    options.model_file = directory_ / model;
+    options.vocab_size = vocab_size;
+    return options;
+  }
+  TemporaryDirectory directory_;
+  Log log_ = Log::silent();
+};
+
+TEST_F(TokenizerTest, TrainsTheSameModelTwice) {
+  const TokenizerTrainingSummary first = train_tokenizer(options("a.model"), &log_);
+  const TokenizerTrainingSummary second = train_tokenizer(options("b.model"), &log_);
+  EXPECT_EQ(read_bytes(directory_ / "a.model"), read_bytes(directory_ / "b.model"));
+  EXPECT_EQ(first.sha256, sha256_file(directory_ / "a.model"));
+  EXPECT_EQ(first.sha256, second.sha256);
+  EXPECT_EQ(first.sentences, (4000 + 12) / 13);
+}
+
+TEST_F(TokenizerTest, EncodesEveryTextAndDecodesItBack) {
+  train_tokenizer(options("a.model"), &log_);
+  const Tokenizer tokenizer(directory_ / "a.model");
+  EXPECT_EQ(tokenizer.vocab_size(), kTinyVocabulary);
+  EXPECT_EQ(tokenizer.eos_id(), 2);
+  EXPECT_EQ(tokenizer.sha256(), sha256_file(directory_ / "a.model"));
+  EXPECT_EQ(tokenizer.encode(""), std::vector<uint16_t>{});
+  for (const std::string& text :
+       {some_text(9, 50), std::string("two  spaces, \n\n lines\tand tabs "),
+        std::string("\xF0\x9F\x98\x80 \xE6\x97\xA5\xC2\x92"), std::string("</s><s>"),
+        std::string("nul\0inside", 10)}) {
+    const std::vector<uint16_t> ids = tokenizer.encode(text);
+    EXPECT_EQ(tokenizer.decode(ids), text);
+    for (const uint16_t id : ids) EXPECT_GE(id, 3) << "a special id for " << text;
+  }
+  // A frequent word is one piece, and the digits of a number are one each.
+  EXPECT_EQ(tokenizer.encode("river").size(), 1U);
+  EXPECT_EQ(tokenizer.encode("1987").size(), tokenizer.encode("1 9 8 7").size() - 3);
+}
+
+TEST_F(TokenizerTest, AppendsToTheIdsThatAreThere) {
+  train_tokenizer(options("a.model"), &log_);
+  const Tokenizer tokenizer(directory_ / "a.model");
+  std::vector<uint16_t> ids = {7};
+  tokenizer.encode("river stone", &ids);
+  std::vector<uint16_t> expected = tokenizer.encode("river stone");
+  expected.insert(expected.begin(), 7);
+  EXPECT_EQ(ids, expected);
+}
+
+TEST_F(TokenizerTest, TrainsOnDocumentsAsOnTheirLines) {
+  const std::vector<std::string> texts = some_documents(3, 200);
+  std::string lines;
+  for (const std::string& text : texts) lines += text + "\n";
+  TokenizerTrainingOptions plain = options("plain.model", 300);
+  write_bytes(directory_ / "lines.txt", lines);
+  plain.inputs = {directory_ / "lines.txt"};
+  TokenizerTrainingOptions packed = options("packed.model", 300);
+  write_bytes(directory_ / "train.json.gz", gzip(json_lines(texts)));
+  packed.inputs = {directory_ / "train.json.gz"};
+  EXPECT_EQ(train_tokenizer(plain, &log_).sha256, train_tokenizer(packed, &log_).sha256);
+}
+
+TEST_F(TokenizerTest, CountsTheLinesThatItLeavesOut) {
+  TokenizerTrainingOptions asked = options("a.model", 300);
+  const std::string text = some_text(1, 2000) + "\n";
+  write_bytes(directory_ / "text.txt", text + "\n\nthe \u2585 block\n" + std::string("n\0l\n", 4));
+  const TokenizerTrainingSummary summary = train_tokenizer(asked, &log_);
+  EXPECT_EQ(summary.skipped, 2);
+  EXPECT_EQ(summary.sentences, (2000 + 12) / 13);
+}
+
+TEST_F(TokenizerTest, RefusesWhatCannotBeTrained) {
+  expect_error(ErrorKind::kConfig, {"20000"},
+               [&] { train_tokenizer(options("a.model", 20'000), &log_); });
+  expect_error(ErrorKind::kConfig, {"65536", "70000"},
+               [&] { train_tokenizer(options("a.model", 70'000), &log_); });
+  TokenizerTrainingOptions word = options("a.model");
+  word.model_type = "word";
+  expect_error(ErrorKind::kConfig, {"bpe or unigram", "word"},
+               [&] { train_tokenizer(word, &log_); });
+  TokenizerTrainingOptions empty = options("a.model");
+  write_bytes(directory_ / "text.txt", "\n\n");
+  expect_error(ErrorKind::kData, {"no text"}, [&] { train_tokenizer(empty, &log_); });
+  TokenizerTrainingOptions missing = options("a.model");
+  missing.inputs = {directory_ / "none.txt"};
+  expect_error(ErrorKind::kIo, {"none.txt"}, [&] { train_tokenizer(missing, &log_); });
+  TokenizerTrainingOptions broken = options("a.model");
+  broken.inputs = {directory_ / "broken.json"};
+  write_bytes(directory_ / "broken.json", json_lines(some_documents(1, 9)) + "oops\n");
+  expect_error(ErrorKind::kData, {"broken.json line 10"}, [&] { train_tokenizer(broken, &log_); });
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "a.model"));
+  TokenizerTrainingOptions nowhere = options("text.txt/a.model");
+  expect_error(ErrorKind::kIo, {"text.txt/a.model"}, [&] { train_tokenizer(nowhere, &log_); });
+}
+
+TEST_F(TokenizerTest, RefusesFilesThatAreNoModel) {
+  expect_error(ErrorKind::kIo, {"none.model"}, [&] { Tokenizer(directory_ / "none.model"); });
+  for (const std::string& bytes : {std::string(), std::string("not a model"),
+                                   std::string(1000, '\xFF'), std::string(1000, '\0')}) {
+    write_bytes(directory_ / "bad.model", bytes);
+    expect_error(ErrorKind::kData, {"bad.model", "no SentencePiece model"},
+                 [&] { Tokenizer(directory_ / "bad.model"); });
+  }
+}
+
+TEST_F(TokenizerTest, RefusesAModelWithoutEnd) {
+  write_bytes(directory_ / "text.txt", some_text(1, 2000));
+  const auto status = sentencepiece::SentencePieceTrainer::Train(
+      "--minloglevel=2 --model_type=bpe --vocab_size=60 --eos_id=-1 --input=" +
+      (directory_ / "text.txt").string() + " --model_prefix=" + (directory_ / "endless").string());
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  expect_error(ErrorKind::kData, {"endless.model", "end-of-sequence"},
+               [&] { Tokenizer(directory_ / "endless.model"); });
+}
+
+TEST_F(TokenizerTest, RefusesAVocabularyOfTheWrongSize) {
+  train_tokenizer(options("a.model"), &log_);
+  const Tokenizer tokenizer(directory_ / "a.model");
+  check_vocabulary(tokenizer, kTinyVocabulary);
+  expect_error(ErrorKind::kConfig, {"a.model", "330", "32000", "model.vocab_size"},
+               [&] { check_vocabulary(tokenizer, 32'000); });
+}
+
+TEST_F(TokenizerTest, RefusesIdsThatDoNotFit16Bits) {
+  train_tokenizer(options("a.model"), &log_);
+  // A model is a protocol buffer, whose repeated fields go on when more bytes are appended: field 1
+  // of the model is a piece, field 1 of a piece its text and field 2 its score.
+  std::string model = read_bytes(directory_ / "a.model");
+  for (int i = 0; i < static_cast<int>(kMaxVocabulary) - kTinyVocabulary + 1; ++i) {
+    const std::string text = fmt::format("piece{:06}", i);
+    model += std::string("\x0A\x12\x0A\x0B", 4) + text + std::string("\x15\0\0\0\xC3", 5);
+  }
+  write_bytes(directory_ / "large.model", model);
+  expect_error(ErrorKind::kData, {"large.model", "65536", "65537"},
+               [&] { Tokenizer(directory_ / "large.model"); });
+}
+
+TEST_F(TokenizerTest, RefusesToDecodeIdsOverTheVocabulary) {
+  train_tokenizer(options("a.model"), &log_);
+  const Tokenizer tokenizer(directory_ / "a.model");
+  expect_error(ErrorKind::kData, {"id 330", "vocabulary of 330"}, [&] {
+    tokenizer.decode(std::vector<uint16_t>{5, 330});
+  });
+}
+
+TEST_F(TokenizerTest, GivesTheReferenceIds) {
+  const Path reference(SADDLE_REFERENCE_DIR);
+  const Path folder = reference / "data" / "tokenizer";
+  if (reference.empty() || !std::filesystem::exists(folder / "tokenizer.model")) {
+    GTEST_SKIP() << "the reference tokenizer is not here: set SADDLE_REFERENCE_DIR";
+  }
+  const Tokenizer tokenizer(folder / "tokenizer.model");
+  EXPECT_EQ(tokenizer.vocab_size(), 32'000);
+  EXPECT_EQ(tokenizer.eos_id(), 2);
+  const Json expected = read_json(folder / "expected_ids.json");
+  EXPECT_GT(expected["cases"].size(), 10U);
+  for (const Json& item : expected["cases"]) {
+    const auto text = item["text"].get<std::string>();
+    EXPECT_EQ(tokenizer.encode(text), item["ids"].get<std::vector<uint16_t>>()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace saddle::data
