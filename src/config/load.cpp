@@ -12,6 +12,21 @@
 namespace saddle::config {
 namespace {
 
+// An Error of kind kConfig whose message is one line, whatever stood in the text.
+template <class... Args>
+[[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
+  std::string message;
+  for (const char c : fmt::format(format, std::forward<Args>(args)...)) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20) {
+      message += fmt::format("\\x{:02x}", code);
+    } else {
+      message += c;
+    }
+  }
+  throw Error(ErrorKind::kConfig, message);
+}
+
 // Lists in lists are not followed, so that an alias to itself ends.
 Value to_value(const YAML::Node& node, bool inside_list = false) {
   if (node.IsMap()) return {.kind = Value::Kind::kOther, .text = "a mapping"};
@@ -29,17 +44,17 @@ Value to_value(const YAML::Node& node, bool inside_list = false) {
   return {.kind = Value::Kind::kOther, .text = "a value with the tag " + node.Tag()};
 }
 
-// The one document of the text, null when there is none.
-YAML::Node parse_yaml(const std::string& text, std::string_view where) {
+// The one document of the text, null when there is none. `lines`: faults are at where:line.
+YAML::Node parse_yaml(const std::string& text, std::string_view where, bool lines) {
   std::vector<YAML::Node> documents;
   try {
     documents = YAML::LoadAll(text);
   } catch (const YAML::Exception& error) {
-    fail(ErrorKind::kConfig, "{}:{}: not valid YAML: {}", where, error.mark.line + 1, error.msg);
+    const std::string line = lines ? fmt::format(":{}", error.mark.line + 1) : "";
+    refuse("{}{}: not valid YAML: {}", where, line, error.msg);
   }
   if (documents.size() > 1) {
-    fail(ErrorKind::kConfig, "{}: holds {} YAML documents, but must hold one", where,
-         documents.size());
+    refuse("{}: holds {} YAML documents, but must hold one", where, documents.size());
   }
   return documents.empty() ? YAML::Node() : documents.front();
 }
@@ -59,13 +74,11 @@ class Mapping {
     for (const auto& pair : node) {
       const std::string place = fmt::format("{}:{}", where, pair.first.Mark().line + 1);
       if (!pair.first.IsScalar()) {
-        fail(ErrorKind::kConfig, "{}: a key must be a name, but is {}", place,
-             found_text(to_value(pair.first)));
+        refuse("{}: a key must be a name, but is {}", place, found_text(to_value(pair.first)));
       }
       const std::string& key = pair.first.Scalar();
       if (!seen.insert(key).second) {
-        fail(ErrorKind::kConfig, "{}: {}{} is given a second time in this file", place, prefix,
-             key);
+        refuse("{}: {}{} is given a second time in this file", place, prefix, key);
       }
       pairs_.push_back({key, place, pair.second});
     }
@@ -79,8 +92,7 @@ class Mapping {
 
 void set_field(const Field& field, const Value& value, std::string_view place, Settings& settings) {
   if (!field.read(value, settings)) {
-    fail(ErrorKind::kConfig, "{}: {} is {}, but must be {}", place, field.key(), found_text(value),
-         field.allowed);
+    refuse("{}: {} is {}, but must be {}", place, field.key(), found_text(value), field.allowed);
   }
 }
 
@@ -88,7 +100,7 @@ const Field& find_field(const std::vector<Field>& fields, const std::string& key
                         std::string_view place) {
   const auto found = std::ranges::find(fields, key, &Field::key);
   if (found == fields.end()) {
-    fail(ErrorKind::kConfig, "{}: unknown setting {}; {}", place, key, suggest_key(fields, key));
+    refuse("{}: unknown setting {}; {}", place, key, suggest_key(fields, key));
   }
   return *found;
 }
@@ -104,23 +116,22 @@ void apply_section(const std::vector<Field>& fields, const std::string& section,
 }  // namespace
 
 void apply_yaml(std::string_view text, std::string_view where, Settings& settings) {
-  const YAML::Node root = parse_yaml(std::string(text), where);
+  const YAML::Node root = parse_yaml(std::string(text), where, true);
   if (root.IsNull()) return;
   if (!root.IsMap()) {
-    fail(ErrorKind::kConfig, "{}: must be a mapping of sections (model, training, ...), but is {}",
-         where, found_text(to_value(root)));
+    refuse("{}: must be a mapping of sections (model, training, ...), but is {}", where,
+           found_text(to_value(root)));
   }
   const std::vector<Field> fields = setting_fields();
   const Mapping sections(root, where, "section ");
   for (const Mapping::Pair& pair : sections.pairs()) {
     if (std::ranges::find(fields, pair.key, &Field::section) == fields.end()) {
-      fail(ErrorKind::kConfig, "{}: unknown section {}; {}", pair.place, pair.key,
-           suggest_section(pair.key));
+      refuse("{}: unknown section {}; {}", pair.place, pair.key, suggest_section(pair.key));
     }
     if (pair.value.IsNull()) continue;  // every line of it is a comment
     if (!pair.value.IsMap()) {
-      fail(ErrorKind::kConfig, "{}: section {} must be a mapping of settings, but is {}",
-           pair.place, pair.key, found_text(to_value(pair.value)));
+      refuse("{}: section {} must be a mapping of settings, but is {}", pair.place, pair.key,
+             found_text(to_value(pair.value)));
     }
     apply_section(fields, pair.key, Mapping(pair.value, where, pair.key + "."), settings);
   }
@@ -141,7 +152,7 @@ void apply_override(std::string_view assignment, Settings& settings) {
     set_field(field, null ? Value{} : Value{.kind = Value::Kind::kPlain, .text = text}, place,
               settings);
   } else {
-    set_field(field, to_value(parse_yaml(text, place)), place, settings);
+    set_field(field, to_value(parse_yaml(text, place, false)), place, settings);
   }
 }
 

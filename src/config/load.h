@@ -15,8 +15,8 @@ namespace saddle::config {
 
 // The defaults, then each file in order, then each "dotted.key=value" in order; of two values for
 // one key the later wins. Ends with check_settings.
-// Errors: kIo when a file cannot be read; kConfig for anything that is not a known setting with an
-// allowed value; those of check_settings.
+// Errors: kIo when a file cannot be read; kUsage for an override without "="; kConfig for anything
+// that is not a known setting with an allowed value; those of check_settings.
 Settings load_settings(const std::vector<Path>& configs, const std::vector<std::string>& overrides);
 
 // Sets in `settings` what the YAML text says; `where` names the text in messages. Does not call
@@ -24,7 +24,8 @@ Settings load_settings(const std::vector<Path>& configs, const std::vector<std::
 void apply_yaml(std::string_view text, std::string_view where, Settings& settings);
 
 // Sets one "dotted.key=value". The value is read as YAML (null, [1, 2], 1e-3, "quoted"), except
-// that text settings take it as it is written. Does not call check_settings.
+// that text settings take it as it is written (null or nothing: null). Does not call
+// check_settings. Errors: kUsage when there is no "=", else kConfig.
 void apply_override(std::string_view assignment, Settings& settings);
 
 #ifdef SADDLE_CUDA
@@ -37,7 +38,7 @@ inline constexpr bool kBuiltWithCuda = false;
 // what this program or the chosen device cannot run. Each message holds the keys and the numbers.
 void check_settings(const Settings& settings, bool built_with_cuda = kBuiltWithCuda);
 
-// Every setting, commented; apply_yaml reads it back to the same Settings, bit for bit.
+// Every setting; apply_yaml reads it back to the same Settings, bit for bit.
 std::string to_yaml(const Settings& settings);
 
 }  // namespace saddle::config

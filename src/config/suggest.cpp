@@ -13,6 +13,16 @@ bool near(int distance, std::string_view text) {
   return distance <= std::max<int>(1, static_cast<int>(text.size()) / 3);
 }
 
+// "the settings of optimizer are lr, ..."; for an unknown section, what suggest_section says.
+std::string settings_of(const std::vector<Field>& fields, std::string_view section) {
+  std::vector<std::string> names;
+  for (const Field& field : fields) {
+    if (field.section == section) names.push_back(field.name);
+  }
+  if (names.empty()) return suggest_section(section);
+  return fmt::format("the settings of {} are {}", section, fmt::join(names, ", "));
+}
+
 std::vector<std::string> section_names() {
   std::vector<std::string> names;
   for (const auto& [name, meaning] : setting_sections()) names.push_back(name);
@@ -46,7 +56,7 @@ std::string suggest_key(const std::vector<Field>& fields, std::string_view key) 
     // Only the name was given, or only a section.
     const auto named = std::ranges::find(fields, key, &Field::name);
     if (named != fields.end()) return fmt::format("did you mean {}?", named->key());
-    return suggest_section(key);
+    return settings_of(fields, key);
   }
   const std::string_view section = key.substr(0, dot);
   const std::string_view name = key.substr(dot + 1);
@@ -66,13 +76,7 @@ std::string suggest_key(const std::vector<Field>& fields, std::string_view key) 
     }
   }
   if (best != nullptr) return fmt::format("did you mean {}?", best->key());
-
-  std::vector<std::string> names;
-  for (const Field& field : fields) {
-    if (field.section == section) names.push_back(field.name);
-  }
-  if (names.empty()) return suggest_section(section);
-  return fmt::format("the settings of {} are {}", section, fmt::join(names, ", "));
+  return settings_of(fields, section);
 }
 
 std::string suggest_section(std::string_view section) {
