@@ -23,6 +23,9 @@ struct ExecutionOptions {
 template <class S>
 class Execution {
  public:
+  Execution() = default;
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
   virtual ~Execution() = default;
 
   // Copies a microbatch of B sequences for each worker from host memory, both [N][B][T]. B may be

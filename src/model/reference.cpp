@@ -1,0 +1,225 @@
+#include "model/reference.h"
+
+#include "ops/attention_steps.h"
+#include "ops/cross_entropy.h"
+#include "ops/embedding.h"
+#include "ops/linear.h"
+#include "ops/rmsnorm.h"
+#include "ops/swiglu.h"
+
+namespace saddle::model {
+namespace {
+
+using ops::AttentionShape;
+using ops::Store;
+
+template <class S>
+Variable<S> embedding(Tape<S>& tape, View<const int32_t> tokens, const Variable<S>& table) {
+  const auto y = tape.make(table->value.workers(), tokens.rows(), table->value.cols());
+  ops::embedding_forward<S>(tape.context(), tokens, table->value, y->value);
+  tape.on_adjoint([=, &tape] {
+    ops::embedding_adjoint<S>(tape.context(), tokens, tape.adjoint(y), tape.adjoint(table));
+  });
+  return y;
+}
+
+template <class S>
+Variable<S> rmsnorm(Tape<S>& tape, const Variable<S>& x, const Variable<S>& gain, double eps) {
+  const auto y = tape.make_like(x);
+  const auto r = tape.make(x->value.workers(), x->value.rows(), 1);
+  ops::rmsnorm_forward<S>(tape.context(), x->value, gain->value, eps, y->value, r->value);
+  tape.on_adjoint([=, &tape] {
+    ops::rmsnorm_adjoint<S>(tape.context(), x->value, gain->value, r->value, tape.adjoint(y),
+                            tape.adjoint(x), tape.adjoint(gain));
+  });
+  return y;
+}
+
+template <class S>
+Variable<S> linear(Tape<S>& tape, const Variable<S>& x, const Variable<S>& weight) {
+  const auto y = tape.make(x->value.workers(), x->value.rows(), weight->value.rows());
+  ops::linear_forward<S>(tape.context(), x->value, weight->value, y->value);
+  tape.on_adjoint([=, &tape] {
+    ops::linear_adjoint_input<S>(tape.context(), tape.adjoint(y), weight->value, Store::kAccumulate,
+                                 tape.adjoint(x));
+    ops::linear_adjoint_weight<S>(tape.context(), x->value, tape.adjoint(y), tape.adjoint(weight));
+  });
+  return y;
+}
+
+template <class S>
+Variable<S> add(Tape<S>& tape, const Variable<S>& x, const Variable<S>& y) {
+  const auto z = tape.make_like(x);
+  ops::add_forward<S>(tape.context(), x->value, y->value, z->value);
+  tape.on_adjoint([=, &tape] {
+    ops::accumulate<S>(tape.context(), tape.adjoint(z), tape.adjoint(x));
+    ops::accumulate<S>(tape.context(), tape.adjoint(z), tape.adjoint(y));
+  });
+  return z;
+}
+
+// x rounded to bf16 under autocast; the derivative passes through.
+template <class S>
+Variable<S> round(Tape<S>& tape, bool autocast, const Variable<S>& x) {
+  if (!autocast) return x;
+  const auto y = tape.make_like(x);
+  ops::round_bf16<S>(tape.context(), x->value, y->value);
+  tape.on_adjoint(
+      [=, &tape] { ops::accumulate<S>(tape.context(), tape.adjoint(y), tape.adjoint(x)); });
+  return y;
+}
+
+template <class S>
+Variable<S> rope(Tape<S>& tape, const Variable<S>& x, ops::RopeTables<num::Plane<S>> tables,
+                 int64_t positions) {
+  const auto y = tape.make_like(x);
+  ops::copy<S>(tape.context(), x->value, y->value);
+  ops::rope_forward<S>(tape.context(), tables, positions, y->value);
+  tape.on_adjoint([=, &tape] {
+    const Tensor<S> dx = tape.temporary(x);
+    ops::copy<S>(tape.context(), tape.adjoint(y), dx);
+    ops::rope_adjoint<S>(tape.context(), tables, positions, dx);
+    ops::accumulate<S>(tape.context(), dx, tape.adjoint(x));
+  });
+  return y;
+}
+
+template <class S>
+Variable<S> attention(Tape<S>& tape, AttentionShape shape, const Variable<S>& q,
+                      const Variable<S>& k, const Variable<S>& v) {
+  Context& context = tape.context();
+  const int64_t rows = shape.sequences * shape.heads * shape.positions;
+  const auto s = tape.make(q->value.workers(), rows, shape.positions);
+  ops::attention_scores_forward<S>(context, shape, q->value, k->value, s->value);
+  tape.on_adjoint([=, &tape, &context] {
+    const Tensor<S> dq = tape.temporary(q);
+    const Tensor<S> dk = tape.temporary(k);
+    ops::attention_scores_adjoint<S>(context, shape, q->value, k->value, tape.adjoint(s), dq, dk);
+    ops::accumulate<S>(context, dq, tape.adjoint(q));
+    ops::accumulate<S>(context, dk, tape.adjoint(k));
+  });
+
+  // Probabilities before they are rounded: what their own adjoint needs.
+  AttentionShape exact = shape;
+  exact.round_probabilities = false;
+  const auto p = tape.make_like(s);
+  ops::causal_softmax_forward<S>(context, exact, s->value, p->value);
+  tape.on_adjoint([=, &tape, &context] {
+    ops::causal_softmax_adjoint<S>(context, shape, p->value, tape.adjoint(p), tape.adjoint(s));
+  });
+
+  const auto rounded = round(tape, shape.round_probabilities, p);
+  const auto o = tape.make_like(v);
+  ops::attention_values_forward<S>(context, shape, rounded->value, v->value, o->value);
+  tape.on_adjoint([=, &tape, &context] {
+    const Tensor<S> dp = tape.temporary(rounded);
+    const Tensor<S> dv = tape.temporary(v);
+    ops::attention_values_adjoint<S>(context, shape, rounded->value, v->value, tape.adjoint(o), dp,
+                                     dv);
+    ops::accumulate<S>(context, dp, tape.adjoint(rounded));
+    ops::accumulate<S>(context, dv, tape.adjoint(v));
+  });
+  return o;
+}
+
+template <class S>
+Variable<S> swiglu(Tape<S>& tape, const Variable<S>& gate, const Variable<S>& up) {
+  const auto a = tape.make_like(gate);
+  ops::swiglu_forward<S>(tape.context(), gate->value, up->value, a->value);
+  tape.on_adjoint([=, &tape] {
+    const Tensor<S> dgate = tape.temporary(gate);
+    const Tensor<S> dup = tape.temporary(up);
+    ops::swiglu_adjoint<S>(tape.context(), gate->value, up->value, tape.adjoint(a), dgate, dup);
+    ops::accumulate<S>(tape.context(), dgate, tape.adjoint(gate));
+    ops::accumulate<S>(tape.context(), dup, tape.adjoint(up));
+  });
+  return a;
+}
+
+}  // namespace
+
+template <class S>
+Reference<S>::Reference(backend::Context& context, const config::ModelSettings& model,
+                        ExecutionOptions options, int64_t sequences,
+                        const backend::Arena<S>& weights, backend::Arena<S>* gradients)
+    : context_(context),
+      model_(model),
+      options_(options),
+      parameters_(model),
+      rope_(context, model),
+      batch_(context, weights.workers(), sequences, model.context_length),
+      weights_(weights),
+      gradients_(gradients) {}
+
+template <class S>
+void Reference<S>::set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) {
+  batch_.set(sequences, inputs, targets);
+}
+
+template <class S>
+void Reference<S>::run_losses() {
+  Tape<S> tape(context_, false);
+  forward(tape, {});
+}
+
+template <class S>
+void Reference<S>::run_losses_and_gradients(std::span<const double> weights) {
+  if (gradients_ == nullptr) {
+    fail(ErrorKind::kInternal, "gradients were asked of an execution made for losses only");
+  }
+  Tape<S> tape(context_, true);
+  forward(tape, weights);
+  tape.play_backwards();
+}
+
+template <class S>
+void Reference<S>::forward(Tape<S>& tape, std::span<const double> weights) {
+  losses_.reset();
+  logits_.reset();
+  const AttentionShape shape{batch_.sequences(), model_.context_length, model_.heads,
+                             model_.head_dim(), options_.autocast};
+  const auto parameter = [&](int slot) {
+    return tape.parameter(weights_.view(slot), tape.records() ? gradients_->view(slot) : View<S>());
+  };
+  const auto rounded = [&](const Variable<S>& x) { return round(tape, options_.autocast, x); };
+  const auto project = [&](const Variable<S>& x, int slot) {
+    return linear(tape, x, rounded(parameter(slot)));
+  };
+  const auto turned = [&](const Variable<S>& x) {
+    return rounded(rope(tape, x, rope_.tables(), model_.context_length));
+  };
+
+  const auto table = parameter(parameters_.embedding);
+  auto h = embedding(tape, batch_.inputs(), table);
+  for (const BlockSlots& block : parameters_.blocks) {
+    const auto n1 = rounded(rmsnorm(tape, h, parameter(block.attention_norm), model_.norm_eps));
+    const auto q = turned(project(n1, block.q_proj));
+    const auto k = turned(project(n1, block.k_proj));
+    const auto v = rounded(project(n1, block.v_proj));
+    const auto o = rounded(attention(tape, shape, q, k, v));
+    h = add(tape, h, project(o, block.out_proj));
+    const auto n2 = rounded(rmsnorm(tape, h, parameter(block.ffn_norm), model_.norm_eps));
+    const auto gate = project(n2, block.gate_proj);
+    const auto up = project(n2, block.up_proj);
+    const auto a = rounded(swiglu(tape, gate, up));
+    h = add(tape, h, project(a, block.down_proj));
+  }
+  const auto n = rounded(rmsnorm(tape, h, parameter(parameters_.norm), model_.norm_eps));
+  const auto z = linear(tape, n, rounded(table));
+
+  const auto losses = tape.make(z->value.workers(), z->value.rows(), 1);
+  const auto lse = tape.make_like(losses);
+  ops::cross_entropy_forward<S>(context_, z->value, batch_.targets(), losses->value, lse->value);
+  tape.on_adjoint([=, &tape, this] {
+    ops::cross_entropy_adjoint<S>(context_, z->value, batch_.targets(), lse->value, weights,
+                                  tape.adjoint(z));
+  });
+  losses_ = losses;
+  logits_ = z;
+}
+
+#define SADDLE_INSTANTIATE(S) template class Reference<S>;
+SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
+#undef SADDLE_INSTANTIATE
+
+}  // namespace saddle::model

@@ -1,0 +1,140 @@
+#include "model/weights_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <vector>
+
+#include "base/error.h"
+
+namespace saddle::model {
+namespace {
+
+std::vector<int64_t> file_shape(const tensor::Slot& slot) {
+  if (slot.is_vector) return {slot.cols};
+  return {slot.rows, slot.cols};
+}
+
+template <class File, class T>
+std::vector<T> read_as(const SafetensorsReader& reader, const TensorEntry& entry, int64_t count) {
+  std::vector<File> stored(count);
+  reader.read(entry, 0, count, stored.data());
+  if constexpr (std::is_same_v<File, T>) {
+    return stored;
+  } else {
+    return std::vector<T>(stored.begin(), stored.end());
+  }
+}
+
+template <class T>
+std::vector<T> read_tensor(const SafetensorsReader& reader, const std::string& name,
+                           const tensor::Slot& slot) {
+  const TensorEntry* entry = reader.find(name);
+  if (entry == nullptr) {
+    fail(ErrorKind::kData, "{}: tensor {} is missing", reader.path().string(), name);
+  }
+  if (entry->shape != file_shape(slot)) {
+    fail(ErrorKind::kData, "{}: tensor {} has shape [{}], the model needs [{}]",
+         reader.path().string(), name, fmt::join(entry->shape, ", "),
+         fmt::join(file_shape(slot), ", "));
+  }
+  if (entry->dtype == "F32") return read_as<float, T>(reader, *entry, slot.size());
+  if (entry->dtype == "F64") return read_as<double, T>(reader, *entry, slot.size());
+  fail(ErrorKind::kData, "{}: tensor {} has type {}, F32 or F64 expected", reader.path().string(),
+       name, entry->dtype);
+}
+
+template <class T>
+void check_finite(const Path& path, const std::string& name, const std::vector<T>& values) {
+  const auto bad =
+      std::find_if(values.begin(), values.end(), [](T x) { return !std::isfinite(x); });
+  if (bad != values.end()) {
+    fail(ErrorKind::kData, "{}: tensor {} holds {} at element {}, a finite number was expected",
+         path.string(), name, *bad, bad - values.begin());
+  }
+}
+
+}  // namespace
+
+std::vector<TensorEntry> arena_entries(const tensor::Layout& layout, std::string_view prefix,
+                                       std::string_view dtype) {
+  std::vector<TensorEntry> entries;
+  for (const tensor::Slot& slot : layout.slots()) {
+    TensorEntry entry;
+    entry.name = std::string(prefix) + slot.name;
+    entry.dtype = dtype;
+    entry.shape = file_shape(slot);
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+template <class File, class T>
+void write_arena(SafetensorsWriter& writer, const backend::Arena<T>& arena, int64_t worker) {
+  for (size_t i = 0; i < arena.layout().slots().size(); ++i) {
+    const std::vector<T> host =
+        backend::to_host<T>(arena.view(static_cast<int>(i)).worker_range(worker, 1));
+    if constexpr (std::is_same_v<File, T>) {
+      writer.write(host.data(), host.size() * sizeof(T));
+    } else {
+      const std::vector<File> converted(host.begin(), host.end());
+      writer.write(converted.data(), converted.size() * sizeof(File));
+    }
+  }
+}
+
+template <class T>
+void read_arena(const SafetensorsReader& reader, std::string_view prefix, backend::Arena<T>& arena,
+                int64_t worker) {
+  for (size_t i = 0; i < arena.layout().slots().size(); ++i) {
+    const tensor::Slot& slot = arena.layout().slots()[i];
+    const std::vector<T> host = read_tensor<T>(reader, std::string(prefix) + slot.name, slot);
+    backend::copy_from_host<T>(host.data(), 0,
+                               arena.view(static_cast<int>(i)).worker_range(worker, 1));
+  }
+}
+
+template <class T>
+void save_weights(const Path& path, const backend::Arena<T>& arena, int64_t worker,
+                  const std::map<std::string, std::string>& metadata) {
+  SafetensorsWriter writer(path, arena_entries(arena.layout(), "", "F32"), metadata);
+  write_arena<float>(writer, arena, worker);
+  writer.commit();
+}
+
+template <class T>
+void load_weights(const Path& path, backend::Arena<T>& arena) {
+  const SafetensorsReader reader(path);
+  const tensor::Layout& layout = arena.layout();
+  for (const TensorEntry& entry : reader.entries()) {
+    // The moments in a state file are named after their parameter.
+    const bool moment =
+        entry.name.starts_with("first_moment.") || entry.name.starts_with("second_moment.");
+    if (!moment && layout.find(entry.name) == nullptr) {
+      fail(ErrorKind::kData, "{}: tensor {} is not one of this model", path.string(), entry.name);
+    }
+  }
+  for (size_t i = 0; i < layout.slots().size(); ++i) {
+    const tensor::Slot& slot = layout.slots()[i];
+    const std::vector<T> host = read_tensor<T>(reader, slot.name, slot);
+    check_finite(path, slot.name, host);
+    for (int64_t n = 0; n < arena.workers(); ++n) {
+      backend::copy_from_host<T>(host.data(), 0,
+                                 arena.view(static_cast<int>(i)).worker_range(n, 1));
+    }
+  }
+}
+
+#define SADDLE_INSTANTIATE(T)                                                                  \
+  template void write_arena<float, T>(SafetensorsWriter&, const backend::Arena<T>&, int64_t);  \
+  template void write_arena<double, T>(SafetensorsWriter&, const backend::Arena<T>&, int64_t); \
+  template void read_arena<T>(const SafetensorsReader&, std::string_view, backend::Arena<T>&,  \
+                              int64_t);                                                        \
+  template void save_weights<T>(const Path&, const backend::Arena<T>&, int64_t,                \
+                                const std::map<std::string, std::string>&);                    \
+  template void load_weights<T>(const Path&, backend::Arena<T>&);
+SADDLE_INSTANTIATE(float)
+SADDLE_INSTANTIATE(double)
+#undef SADDLE_INSTANTIATE
+
+}  // namespace saddle::model
