@@ -146,6 +146,7 @@ void TrainingLoader::read_ahead(const std::stop_token& stop) {
 
 void TrainingLoader::enter(int64_t visit) {
   if (!options_.prefetch) {
+    visit_ = -1;  // until the range is whole
     load(visit, &current_);
     visit_ = visit;
     return;

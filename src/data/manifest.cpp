@@ -51,14 +51,14 @@ class FieldReader {
   }
   int64_t count(const char* name) const {
     const Json& value = at(name);
-    if (!value.is_number_integer() || value < 0 || value > INT64_MAX) {
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > uint64_t{INT64_MAX}) {
       wrong(name, "a count that fits 63 bits", value);
     }
     return value.get<int64_t>();
   }
   uint64_t seed(const char* name) const {
     const Json& value = at(name);
-    if (!value.is_number_integer() || value < 0) wrong(name, "an unsigned integer", value);
+    if (!value.is_number_unsigned()) wrong(name, "an unsigned integer", value);
     return value.get<uint64_t>();
   }
   bool flag(const char* name) const {

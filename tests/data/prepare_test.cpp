@@ -1,0 +1,421 @@
+#include "data/prepare.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/sha256.h"
+#include "data/fixtures.h"
+#include "data/shuffle.h"
+#include "support/child_process.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+
+namespace saddle::data {
+namespace {
+
+using Ids = std::vector<uint16_t>;
+
+std::vector<std::string> names_in(const Path& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::map<std::string, std::string> contents_of(const Path& directory) {
+  std::map<std::string, std::string> contents;
+  for (const std::string& name : names_in(directory)) {
+    contents[name] = read_bytes(directory / name);
+  }
+  return contents;
+}
+
+Ids tokens_of(const Path& directory, Split split) {
+  const TokenCache cache(directory);
+  Ids ids(static_cast<size_t>(cache.tokens(split)));
+  cache.read(split, 0, cache.tokens(split), ids.data());
+  return ids;
+}
+
+class PrepareTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    make_directories(source_);
+    make_directories(home_);
+    options_.source = source_.string();
+    options_.tokenizer_model = make_tokenizer(temporary_.path());
+    options_.directory = home_ / "cache";
+    options_.vocab_size = kTinyVocabulary;
+    options_.shard_tokens = 1000;
+    options_.shuffle_buffer = 30;
+    options_.workers = 2;
+    write_bytes(source_ / "c4-train.0.json.gz", gzip(json_lines(some_documents(1, 150))));
+    write_bytes(source_ / "c4-train.1.json", json_lines(some_documents(2, 100)));
+    write_bytes(source_ / "c4-validation.0.json.gz", gzip(json_lines(validation_texts_)));
+  }
+
+  PrepareSummary run() { return prepare(options_, &log_); }
+
+  void expect_refused(ErrorKind kind, const std::vector<std::string>& parts) {
+    expect_error(kind, parts, [&] { run(); });
+  }
+
+  // Only the lock stays beside a cache; there is no cache and no private directory.
+  void expect_nothing_published() const {
+    EXPECT_EQ(names_in(home_), std::vector<std::string>{".cache.lock"});
+  }
+
+  // The tokens of the texts in order, each with the end behind it.
+  Ids encode_all(const std::vector<std::string>& texts) const {
+    const Tokenizer tokenizer(options_.tokenizer_model);
+    Ids ids;
+    for (const std::string& text : texts) {
+      tokenizer.encode(text, &ids);
+      ids.push_back(2);
+    }
+    return ids;
+  }
+
+  TemporaryDirectory temporary_;
+  Path source_ = temporary_ / "source";
+  Path home_ = temporary_ / "home";
+  std::vector<std::string> validation_texts_ = some_documents(3, 40);
+  PrepareOptions options_;
+  Log log_ = Log::silent();
+};
+
+TEST_F(PrepareTest, ValidationKeepsItsOrderAndTrainingIsShuffled) {
+  const PrepareSummary summary = run();
+  EXPECT_FALSE(summary.reused);
+  EXPECT_EQ(tokens_of(options_.directory, Split::kValidation), encode_all(validation_texts_));
+
+  // The training documents by the shuffler alone.
+  DocumentShuffler shuffler(
+      DocumentReader({source_ / "c4-train.0.json.gz", source_ / "c4-train.1.json"}), 30, 42);
+  std::vector<std::string> texts;
+  while (std::optional<DrawnDocument> document = shuffler.next()) texts.push_back(document->text);
+  EXPECT_EQ(texts.size(), 250U);
+  EXPECT_EQ(tokens_of(options_.directory, Split::kTrain), encode_all(texts));
+
+  EXPECT_EQ(summary.manifest.train.documents, 250);
+  EXPECT_EQ(summary.manifest.validation.documents, 40);
+  EXPECT_TRUE(summary.manifest.train.complete);
+  EXPECT_TRUE(summary.manifest.validation.complete);
+  EXPECT_EQ(summary.manifest.train.sources.size(), 2U);
+  EXPECT_EQ(summary.manifest.train.sources[1].sha256, sha256_file(source_ / "c4-train.1.json"));
+  EXPECT_EQ(summary.manifest.eos_id, 2);
+  EXPECT_GT(summary.manifest.train.shards.size(), 3U);
+  EXPECT_EQ(summary.identity, TokenCache(options_.directory).identity());
+  TokenCache(options_.directory).verify();
+  EXPECT_EQ(names_in(home_), (std::vector<std::string>{".cache.lock", "cache"}));
+}
+
+TEST_F(PrepareTest, TheNumberOfWorkersChangesNoByte) {
+  for (const bool cut : {false, true}) {
+    if (cut) options_.train_tokens = 3333;
+    options_.workers = 1;
+    options_.directory = home_ / fmt::format("one-{}", cut);
+    run();
+    const auto expected = contents_of(options_.directory);
+    for (const int64_t workers : {0, 2, 3, 11}) {
+      options_.workers = workers;
+      options_.directory = home_ / fmt::format("workers-{}-{}", workers, cut);
+      run();
+      EXPECT_EQ(contents_of(options_.directory), expected) << workers << " workers";
+    }
+  }
+}
+
+TEST_F(PrepareTest, CutsAtExactlyWhatIsAskedFor) {
+  run();
+  const Ids all = tokens_of(options_.directory, Split::kTrain);
+  const auto total = static_cast<int64_t>(all.size());
+  for (const int64_t tokens :
+       {int64_t{1}, int64_t{999}, int64_t{1000}, int64_t{1001}, total - 1, total}) {
+    options_.train_tokens = tokens;
+    options_.directory = home_ / std::to_string(tokens);
+    const PrepareSummary summary = run();
+    EXPECT_EQ(summary.manifest.train.tokens, tokens);
+    EXPECT_EQ(summary.manifest.train.complete, tokens == total);
+    EXPECT_EQ(tokens_of(options_.directory, Split::kTrain), Ids(all.begin(), all.begin() + tokens));
+  }
+}
+
+TEST_F(PrepareTest, TruncatesValidationAndSaysSo) {
+  const Ids all = encode_all(validation_texts_);
+  const auto total = static_cast<int64_t>(all.size());
+  for (const int64_t tokens : {int64_t{1}, int64_t{500}, total - 1, total, total + 1}) {
+    options_.validation_tokens = tokens;
+    options_.directory = home_ / std::to_string(tokens);
+    const PrepareSummary summary = run();
+    EXPECT_EQ(summary.manifest.validation.tokens, std::min(tokens, total));
+    EXPECT_EQ(TokenCache(options_.directory).validation_complete(), tokens >= total);
+    EXPECT_TRUE(run().reused);
+  }
+}
+
+TEST_F(PrepareTest, TooFewTokensIsAnErrorThatSaysHowManyThereAre) {
+  run();
+  const int64_t total = TokenCache(options_.directory).tokens(Split::kTrain);
+  std::filesystem::remove_all(options_.directory);
+  options_.train_tokens = total + 1;
+  expect_refused(ErrorKind::kData,
+                 {source_.string(), fmt::format("give {} tokens, but {}", total, total + 1),
+                  fmt::format("training.max_tokens to at most {}", total - 1)});
+  expect_nothing_published();
+}
+
+TEST_F(PrepareTest, EscapedDocumentsGiveTheSameTokens) {
+  run();
+  std::vector<std::string> texts = some_documents(1, 150);
+  texts.push_back("\xF0\x9F\x98\x80 a/b \xE2\x80\x94 caf\xC3\xA9");
+  write_bytes(source_ / "c4-train.0.json.gz", gzip(json_lines(texts)));
+  std::string escaped;
+  for (const std::string& text : texts) {
+    // The library can write every other character as an escape; the slash is done by hand.
+    std::string line = Json({{"timestamp", "other"}, {"text", text}}).dump(-1, ' ', true);
+    for (size_t i = 0; (i = line.find('/', i)) != std::string::npos; i += 2) line.insert(i, "\\");
+    escaped += line + "\n";
+  }
+  EXPECT_EQ(std::count_if(escaped.begin(), escaped.end(), [](char c) { return (c & 0x80) != 0; }),
+            0);
+  options_.directory = home_ / "plain";
+  const PrepareSummary plain = run();
+  write_bytes(source_ / "c4-train.0.json.gz", gzip(escaped));
+  options_.directory = home_ / "escaped";
+  const PrepareSummary other = run();
+  EXPECT_EQ(plain.manifest.train.shards, other.manifest.train.shards);
+  EXPECT_NE(plain.manifest.train.sources, other.manifest.train.sources);
+}
+
+TEST_F(PrepareTest, SkippedDocumentsAreCountedAndReported) {
+  write_bytes(source_ / "c4-train.1.json",
+              "{\"text\":\"\"}\n" + json_lines(some_documents(2, 3)) + "{}\n{\"text\":null}\n");
+  write_bytes(source_ / "notes.json", "no documents");
+  log_.add_file(temporary_ / "log");
+  const PrepareSummary summary = run();
+  EXPECT_EQ(summary.manifest.train.documents, 153);
+  EXPECT_EQ(summary.manifest.train.skipped,
+            (std::map<std::string, int64_t>{{"empty text", 1}, {"no text", 2}}));
+  const std::string log = read_bytes(temporary_ / "log");
+  for (const char* part : {"train: 1 documents were left out: empty text",
+                           "train: 2 documents were left out: no text", "notes.json is left out"}) {
+    EXPECT_THAT(log, ::testing::HasSubstr(part));
+  }
+}
+
+TEST_F(PrepareTest, BadLinesCountOnlyWhenTheyAreNeeded) {
+  write_bytes(source_ / "c4-train.1.json", json_lines(some_documents(2, 40)) + "oops\n");
+  expect_refused(ErrorKind::kData, {"c4-train.1.json line 41", "not valid JSON"});
+  expect_nothing_published();
+  options_.train_tokens = 1000;
+  for (const int64_t workers : {1, 2, 16}) {
+    options_.workers = workers;
+    options_.directory = home_ / std::to_string(workers);
+    EXPECT_EQ(run().manifest.train.tokens, 1000);
+  }
+}
+
+TEST_F(PrepareTest, DamagedSourcesAreNamed) {
+  const std::string whole = read_bytes(source_ / "c4-train.0.json.gz");
+  write_bytes(source_ / "c4-train.0.json.gz", whole.substr(0, whole.size() - 10));
+  expect_refused(ErrorKind::kData, {"c4-train.0.json.gz", "ends early"});
+  write_bytes(source_ / "c4-train.0.json.gz", whole);
+  write_bytes(source_ / "c4-validation.0.json.gz", gzip("{}\n"));
+  expect_refused(ErrorKind::kData, {"validation files hold no document with text"});
+  std::filesystem::remove(source_ / "c4-validation.0.json.gz");
+  expect_refused(ErrorKind::kData, {source_.string(), "no validation files"});
+  expect_nothing_published();
+}
+
+TEST_F(PrepareTest, BadRequestsAreRefused) {
+  options_.vocab_size = 32'000;
+  expect_refused(ErrorKind::kConfig, {"tiny.model", "330", "32000"});
+  options_.vocab_size = kTinyVocabulary;
+  options_.train_tokens = 0;
+  expect_refused(ErrorKind::kConfig, {"training", "found 0"});
+  options_.train_tokens.reset();
+  options_.workers = -1;
+  expect_refused(ErrorKind::kConfig, {"workers"});
+  options_.workers = 1;
+  options_.shard_tokens = 0;
+  expect_refused(ErrorKind::kConfig, {"shard"});
+  options_.shard_tokens = 1000;
+  options_.directory = "";
+  expect_refused(ErrorKind::kConfig, {"directory"});
+  options_.directory = source_ / "c4-train.1.json" / "cache";  // a file is in the way
+  expect_refused(ErrorKind::kIo, {"c4-train.1.json"});
+}
+
+TEST_F(PrepareTest, DirectoriesInUseAreLeftAlone) {
+  make_directories(options_.directory);
+  EXPECT_FALSE(run().reused);  // an empty directory is taken
+  options_.directory = home_ / "other";
+  make_directories(options_.directory);
+  write_bytes(options_.directory / "thesis.txt", "important");
+  expect_refused(ErrorKind::kData, {"other", "no token cache", "choose a new directory"});
+  EXPECT_EQ(read_bytes(options_.directory / "thesis.txt"), "important");
+  options_.directory = home_ / "file";
+  write_bytes(options_.directory, "important");
+  expect_refused(ErrorKind::kData, {"file", "no token cache"});
+}
+
+TEST_F(PrepareTest, AFinishedCacheIsVerifiedAndReused) {
+  run();
+  const auto before = contents_of(options_.directory);
+  options_.directory += "/";
+  const PrepareSummary again = run();
+  EXPECT_TRUE(again.reused);
+  EXPECT_EQ(again.identity, TokenCache(options_.directory).identity());
+  options_.train_tokens = 100;  // its first 100 are those that would be made
+  options_.workers = 7;
+  EXPECT_TRUE(run().reused);
+  EXPECT_EQ(contents_of(options_.directory), before);
+
+  std::string bytes = before.at("train-00001.bin");
+  bytes[11] ^= 1;
+  write_bytes(options_.directory / "train-00001.bin", bytes);
+  expect_refused(ErrorKind::kData, {"train-00001.bin", "checksum"});
+}
+
+TEST_F(PrepareTest, AnotherRequestIsRefusedAndTheFieldsAreNamed) {
+  options_.train_tokens = 2000;
+  run();
+  const PrepareOptions made = options_;
+  const auto expect_difference = [&](const std::vector<std::string>& parts) {
+    std::vector<std::string> all = parts;
+    all.insert(all.end(), {made.directory.string(), "choose a new directory"});
+    expect_refused(ErrorKind::kConfig, all);
+    options_ = made;
+  };
+  options_.train_tokens = 2001;
+  expect_difference({"2000 training tokens, 2001 are needed"});
+  options_.train_tokens.reset();
+  expect_difference({"cut at 2000 training tokens, all"});
+  options_.validation_tokens = 100;
+  expect_difference({"validation tokens, 100 are asked for"});
+  options_.shuffle_seed = 43;
+  options_.shuffle_buffer = 31;
+  expect_difference(
+      {"data.shuffle_seed is 42, asked for is 43", "data.shuffle_buffer is 30, asked for is 31"});
+  options_.shard_tokens = 999;
+  expect_difference({"data.shard_tokens is 1000"});
+  options_.dataset = "c4";
+  expect_difference({"dataset is , asked for is c4"});
+  write_bytes(source_ / "c4-train.0.json.gz", gzip(json_lines(some_documents(9, 150))));
+  expect_difference({"c4-train.0.json.gz is not the one"});
+  write_bytes(source_ / "c4-train.0.json.gz", gzip(json_lines(some_documents(1, 150))));
+  EXPECT_TRUE(run().reused);
+  write_bytes(source_ / "c4-validation.1.json", json_lines(some_documents(4, 1)));
+  expect_difference({"made from 1 validation files, there are 2 now"});
+}
+
+TEST_F(PrepareTest, MoreFilesBehindACutAreNoDifference) {
+  options_.train_tokens = 500;  // far inside the first file, however far the buffer reads ahead
+  EXPECT_EQ(run().manifest.train.sources.size(), 1U);
+  write_bytes(source_ / "c4-train.1.json", json_lines(some_documents(8, 5)));
+  write_bytes(source_ / "c4-train.2.json", json_lines(some_documents(9, 5)));
+  EXPECT_TRUE(run().reused);
+}
+
+TEST_F(PrepareTest, ASecondWriterIsRefused) {
+  const FileLock lock(home_ / ".cache.lock", "the test");
+  expect_refused(ErrorKind::kIo, {"prepare into", (home_ / "cache").string(), ".cache.lock"});
+  EXPECT_EQ(names_in(home_), std::vector<std::string>{".cache.lock"});
+}
+
+TEST_F(PrepareTest, LeftoversOfKilledWritersAreRemovedAndNothingElse) {
+  make_directories(home_ / ".cache.building-4194305");
+  write_bytes(home_ / ".cache.building-4194305" / "train-00000.bin", "half");
+  make_directories(home_ / ".other.building-4194305");
+  make_directories(home_ / ".cache.building-notes");
+  write_bytes(home_ / ".cache.building-7", "a file");
+  run();
+  EXPECT_EQ(names_in(home_),
+            (std::vector<std::string>{".cache.building-7", ".cache.building-notes", ".cache.lock",
+                                      ".other.building-4194305", "cache"}));
+}
+
+TEST_F(PrepareTest, AFullDiskLeavesNothing) {
+  ChildProcess child([&] {
+    // The kernel refuses to let a file grow, as a full disk would.
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{1500, 1500};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
+    try {
+      run();
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::kIo ? 0 : 3;
+    }
+    return 4;
+  });
+  EXPECT_EQ(child.exit_status(), 0);
+  expect_nothing_published();
+}
+
+TEST_F(PrepareTest, AKilledRunLeavesNothingThatLooksComplete) {
+  write_bytes(source_ / "c4-train.1.json", json_lines(some_documents(2, 20'000)));
+  int killed_at_work = 0;
+  for (const int milliseconds : {0, 3, 20}) {
+    ChildProcess child([&] {
+      run();
+      return 0;
+    });
+    const Path building = home_ / fmt::format(".cache.building-{}", child.id());
+    while (!std::filesystem::exists(building) && !is_cache(options_.directory)) {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    child.kill(SIGKILL);
+    child.wait();
+    if (std::filesystem::exists(options_.directory)) {
+      TokenCache(options_.directory).verify();  // it was faster than the signal
+      std::filesystem::remove_all(options_.directory);
+    } else {
+      ++killed_at_work;
+      EXPECT_TRUE(std::filesystem::exists(building));
+    }
+  }
+  EXPECT_GT(killed_at_work, 0);
+  EXPECT_FALSE(run().reused);
+  TokenCache(options_.directory).verify();
+  EXPECT_EQ(names_in(home_), (std::vector<std::string>{".cache.lock", "cache"}));
+}
+
+TEST_F(PrepareTest, RealDocumentsPlainAndEscaped) {
+  const Path reference(SADDLE_REFERENCE_DIR);
+  const Path data = reference / "data";
+  if (reference.empty() || !std::filesystem::exists(data / "c4" / "sample_1000_escaped.jsonl.gz")) {
+    GTEST_SKIP() << "the reference documents are not here: set SADDLE_REFERENCE_DIR";
+  }
+  const Path plain = data / "c4" / "en" / "c4-train.00000-of-00002.json.gz";
+  const Path escaped = data / "c4" / "sample_1000_escaped.jsonl.gz";
+  DocumentReader one({plain});
+  DocumentReader two({escaped});
+  const Tokenizer tokenizer(data / "tokenizer" / "tokenizer.model");
+  int64_t count = 0;
+  while (std::optional<std::string> text = one.next()) {
+    const std::optional<std::string> other = two.next();
+    ASSERT_TRUE(other.has_value());
+    ASSERT_EQ(*text, *other);
+    if (count % 50 == 0) {
+      EXPECT_EQ(tokenizer.encode(*text), tokenizer.encode(*other));
+    }
+    ++count;
+  }
+  EXPECT_FALSE(two.next().has_value());
+  EXPECT_EQ(count, 1000);
+}
+
+}  // namespace
+}  // namespace saddle::data
