@@ -1,0 +1,65 @@
+#include "train/metrics.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/system_error.h"
+
+namespace saddle::train {
+namespace {
+
+// Whether a line stood in the file when the run was at `state`.
+bool written_before(const Json& line, const RunState& state) {
+  const std::string type = line.at("type").get<std::string>();
+  if (type == kTrainLine) return line.at("step").get<int64_t>() <= state.step;
+  if (type == kEvaluationLine) return line.at("epoch").get<int64_t>() <= state.evaluated_epochs;
+  return false;  // the validation at the end is done again
+}
+
+}  // namespace
+
+void cut_metrics(const Path& path, const RunState& state, Log& log) {
+  if (!std::filesystem::exists(path)) return;
+  std::istringstream lines(read_file(path));
+  std::string kept;
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const Json json = Json::parse(line, nullptr, false);
+    try {
+      if (written_before(json, state)) kept += line + "\n";
+    } catch (const Json::exception&) {
+      log.warn("{}:{}: dropping a line that is not a metrics record", path.string(), number);
+    }
+  }
+  write_file_atomically(path, kept);
+}
+
+MetricsFile::MetricsFile(Path path) : path_(std::move(path)) {
+  descriptor_ = retry_interrupted(
+      [&] { return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666); });
+  if (descriptor_ < 0) fail_system("open", path_);
+}
+
+MetricsFile::~MetricsFile() {
+  ::close(descriptor_);
+}
+
+void MetricsFile::append(const Json& line) {
+  const std::string text = line.dump() + "\n";
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written = retry_interrupted(
+        [&] { return ::write(descriptor_, text.data() + done, text.size() - done); });
+    if (written < 0) fail_system("write", path_);
+    done += static_cast<size_t>(written);
+  }
+}
+
+}  // namespace saddle::train

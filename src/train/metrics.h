@@ -1,0 +1,37 @@
+// metrics.jsonl: one JSON object a line, for programs. Numbers that are not finite are null.
+#pragma once
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "train/run_state.h"
+
+namespace saddle::train {
+
+// Keeps of a metrics file what the run had written when it stood at `state`: train lines up to its
+// step and evaluations up to its epochs. Lines that are not JSON (the last one of a killed process)
+// are dropped with a warning. The file is replaced atomically; one that is missing stays so.
+void cut_metrics(const Path& path, const RunState& state, Log& log);
+
+class MetricsFile {
+ public:
+  // Appends to `path`, which is made when missing.
+  explicit MetricsFile(Path path);
+  MetricsFile(const MetricsFile&) = delete;
+  MetricsFile& operator=(const MetricsFile&) = delete;
+  ~MetricsFile();
+
+  // Writes one line at once. Errors: kIo.
+  void append(const Json& line);
+
+ private:
+  Path path_;
+  int descriptor_ = -1;
+};
+
+// The kinds of a line, its "type".
+inline constexpr const char* kTrainLine = "train";
+inline constexpr const char* kEvaluationLine = "evaluation";  // of the fixed subset
+inline constexpr const char* kValidationLine = "validation";  // of the whole split
+
+}  // namespace saddle::train

@@ -1,0 +1,34 @@
+// The directory of a run: made, locked, and its records written.
+#pragma once
+
+#include <string>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "config/settings.h"
+
+namespace saddle::train {
+
+class RunDirectory {
+ public:
+  // Makes the directory and locks it for this process.
+  // Errors: kIo when it cannot be made or written, or when another process holds it.
+  explicit RunDirectory(const Path& path);
+
+  const Path& path() const { return path_; }
+  Path file(const char* name) const { return path_ / name; }
+  Path metrics() const { return file("metrics.jsonl"); }
+
+  // The name of a file by which the directory already holds a run (its settings, metrics or
+  // checkpoints), or empty.
+  std::string used_by() const;
+
+  // resolved.yaml and environment.json. `resumed_from`: a path, or empty.
+  void write_records(const config::Settings& settings, int threads, const Path& resumed_from) const;
+
+ private:
+  Path path_;
+  FileLock lock_;
+};
+
+}  // namespace saddle::train

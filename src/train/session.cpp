@@ -1,0 +1,114 @@
+#include "train/session.h"
+
+#include <filesystem>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/narrow.h"
+#include "model/initial_weights.h"
+#include "train/metrics.h"
+
+namespace saddle::train {
+namespace {
+
+constexpr int64_t kWorkers = 1;
+
+// The directory, with the log of the run attached once it is known to be this run's.
+RunDirectory open_directory(const config::Settings& settings, const TrainOptions& options,
+                            Log& log) {
+  RunDirectory directory(settings.runtime.output_dir);
+  const std::string used_by = directory.used_by();
+  if (options.resume.empty() && !used_by.empty()) {
+    fail(ErrorKind::kConfig,
+         "runtime.output_dir '{}' already holds a run ({}): choose another directory, or continue "
+         "the run with --resume",
+         directory.path().string(), used_by);
+  }
+  log.add_file(directory.file("run.log"));
+  return directory;
+}
+
+std::unique_ptr<StateFile> open_state(const RunDirectory& directory, const TrainOptions& options,
+                                      Log& log) {
+  std::unique_ptr<StateFile> state = open_resume_state(options.resume, directory.path(), log);
+  const std::string used_by = directory.used_by();
+  if (state == nullptr && !used_by.empty()) {
+    fail(ErrorKind::kConfig,
+         "runtime.output_dir '{}' holds a run ({}) but no state to resume it from: choose another "
+         "directory, or remove this one",
+         directory.path().string(), used_by);
+  }
+  return state;
+}
+
+// Where the run stands: at the beginning, or where the state is, once that belongs to this run.
+RunState initial_state(const StateFile* resumed, const Json& recipe, const EpochPlan& plan) {
+  if (resumed == nullptr) return {};
+  resumed->check_recipe(recipe);
+  check_counters(*resumed, plan);
+  return resumed->state();
+}
+
+data::LoaderOptions loader_options(const config::Settings& settings, const EpochPlan& plan) {
+  return {.context_length = settings.model.context_length,
+          .total_blocks = plan.total_blocks(),
+          .buffer_bytes = settings.data.buffer_size_mib * (int64_t{1} << 20),
+          .seed = narrow<uint64_t>(settings.runtime.seed),
+          .prefetch = settings.data.prefetch};
+}
+
+}  // namespace
+
+int computing_threads(const config::Settings& settings) {
+  return settings.runtime.threads == 0 ? available_cores() : narrow<int>(settings.runtime.threads);
+}
+
+data::TokenCache open_cache(const config::Settings& settings) {
+  data::TokenCache cache(settings.data.cache);
+  if (cache.vocab_size() != settings.model.vocab_size) {
+    fail(ErrorKind::kConfig,
+         "model.vocab_size is {}, but the token cache '{}' was made with a vocabulary of {}",
+         settings.model.vocab_size, settings.data.cache, cache.vocab_size());
+  }
+  return cache;
+}
+
+template <class T>
+Session<T>::Session(const config::Settings& run_settings, const TrainOptions& options, Log& log)
+    : settings(run_settings),
+      directory(open_directory(settings, options, log)),
+      resumed(open_state(directory, options, log)),
+      cache(open_cache(settings)),
+      plan(settings),
+      recipe(run_recipe(settings, cache.identity(), kWorkers)),
+      state(initial_state(resumed.get(), recipe, plan)),
+      subset(data::validation_subset(cache, settings.evaluation.subset_blocks,
+                                     narrow<uint64_t>(settings.evaluation.seed),
+                                     settings.model.context_length)),
+      context(computing_threads(settings)),
+      trained(context, settings, kWorkers),
+      loader(cache, loader_options(settings, plan), state.position) {
+  if (resumed != nullptr) {
+    resumed->load<T>(trained);
+    log.info("resuming from {}: {} updates, {} tokens done", resumed->path().string(), state.step,
+             plan.tokens(state.position));
+  } else {
+    model::set_initial_weights<T>(context, settings.model, narrow<uint64_t>(settings.runtime.seed),
+                                  trained.weights);
+  }
+}
+
+template <class T>
+Path Session<T>::begin_files(Log& log) {
+  directory.write_records(settings, context.threads(), resumed ? resumed->path() : Path());
+  // Results of updates that come later than the state that the run goes on from.
+  std::filesystem::remove(directory.file("result.json"));
+  if (!state.best) std::filesystem::remove(directory.file("best.json"));
+  cut_metrics(directory.metrics(), state, log);
+  return directory.metrics();
+}
+
+template struct Session<float>;
+template struct Session<double>;
+
+}  // namespace saddle::train

@@ -1,0 +1,50 @@
+// What a training works with, made in the order in which things can go wrong: the directory and its
+// lock first, then the state to go on from, the data, the weights.
+#pragma once
+
+#include <memory>
+
+#include "backend/context.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "config/settings.h"
+#include "data/cache.h"
+#include "data/evaluation.h"
+#include "data/loader.h"
+#include "train/epochs.h"
+#include "train/resume.h"
+#include "train/run_directory.h"
+#include "train/run_state.h"
+#include "train/trained_model.h"
+#include "train/trainer.h"
+
+namespace saddle::train {
+
+// Opens data.cache; an Error of kind kConfig when its vocabulary is not model.vocab_size.
+data::TokenCache open_cache(const config::Settings& settings);
+
+template <class T>
+struct Session {
+  // Errors: those of run_training. The directory holds no record of the run yet.
+  Session(const config::Settings& settings, const TrainOptions& options, Log& log);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Writes the records of the run into its directory, and removes from its results what a resumed
+  // run repeats. Returns the path of metrics.jsonl.
+  Path begin_files(Log& log);
+
+  config::Settings settings;
+  RunDirectory directory;
+  std::unique_ptr<StateFile> resumed;  // null when the run begins
+  data::TokenCache cache;
+  EpochPlan plan;
+  Json recipe;
+  RunState state;
+  data::ValidationSubset subset;
+  backend::Context context;
+  TrainedModel<T> trained;
+  data::TrainingLoader loader;
+};
+
+}  // namespace saddle::train

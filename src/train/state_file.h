@@ -1,0 +1,53 @@
+// State files: everything that a run goes on from, in one safetensors file. Weights have their
+// canonical names, so that such a file is also a weight file; the moments are first_moment.NAME and
+// second_moment.NAME; all in the number type of the run. With several workers each name has
+// "worker-000." and so on in front. Counters and recipe are JSON in the metadata.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "model/safetensors.h"
+#include "train/run_state.h"
+#include "train/trained_model.h"
+
+namespace saddle::train {
+
+inline constexpr int64_t kStateVersion = 1;
+
+// What decides the numbers of a run: the recipe settings, the identity of its token cache
+// ("data.identity") and the number of workers ("workers").
+Json run_recipe(const config::Settings& settings, const std::string& data_identity,
+                int64_t workers);
+
+// Writes a state file, whole or not at all.
+template <class T>
+void save_state(const Path& path, const RunState& state, const Json& recipe,
+                const TrainedModel<T>& trained);
+
+// A state file opened for reading. A file that is truncated, damaged or of another kind or version
+// is an Error of kind kData.
+class StateFile {
+ public:
+  explicit StateFile(const Path& path);
+
+  const Path& path() const { return reader_.path(); }
+  const RunState& state() const { return state_; }
+
+  // An Error of kind kConfig that names each field in which the file's recipe differs from
+  // `recipe`, with what was expected and what the file has.
+  void check_recipe(const Json& recipe) const;
+
+  // Reads weights and moments of every worker. Missing tensors or other shapes: kData.
+  template <class T>
+  void load(TrainedModel<T>& trained) const;
+
+ private:
+  model::SafetensorsReader reader_;
+  RunState state_;
+  Json recipe_;
+};
+
+}  // namespace saddle::train

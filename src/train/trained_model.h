@@ -1,0 +1,30 @@
+// The memory of a training: weights, gradients and optimizer of N workers, in arenas of one layout.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/tensor.h"
+#include "config/settings.h"
+#include "model/parameters.h"
+#include "optim/adamw.h"
+
+namespace saddle::train {
+
+template <class T>
+struct TrainedModel {
+  // All zero at first.
+  TrainedModel(backend::Context& context, const config::Settings& settings, int64_t worker_count)
+      : weights(context, model::Parameters(settings.model).layout, worker_count),
+        gradients(context, weights.layout(), worker_count),
+        optimizer(context, settings.optimizer, weights) {}
+  TrainedModel(const TrainedModel&) = delete;
+  TrainedModel& operator=(const TrainedModel&) = delete;
+
+  int64_t workers() const { return weights.workers(); }
+
+  backend::Arena<T> weights;
+  backend::Arena<T> gradients;
+  optim::AdamW<T> optimizer;
+};
+
+}  // namespace saddle::train

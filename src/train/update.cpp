@@ -1,0 +1,145 @@
+#include "train/update.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
+#include "optim/schedule.h"
+
+namespace saddle::train {
+namespace {
+
+// Valid targets of each worker.
+std::vector<int64_t> count_targets(const UpdateBatch& batch, int64_t workers,
+                                   int64_t context_length) {
+  const int64_t size = batch.sequences * context_length;
+  std::vector<int64_t> counts;
+  for (int64_t n = 0; n < workers; ++n) {
+    const auto begin = batch.targets.begin() + n * size;
+    counts.push_back(size - std::count(begin, begin + size, data::kIgnoredTarget));
+    if (counts.back() == 0) {
+      fail(ErrorKind::kData, "an update of {} sequences has no target for worker {}",
+           batch.sequences, n);
+    }
+  }
+  return counts;
+}
+
+// Stops the run when a number of a worker is not finite.
+void check_finite(const char* what, const std::vector<double>& values,
+                  const UpdatePosition& position) {
+  for (size_t n = 0; n < values.size(); ++n) {
+    if (std::isfinite(values[n])) continue;
+    const std::string worker = values.size() > 1 ? fmt::format(" of worker {}", n) : "";
+    fail(ErrorKind::kNumeric,
+         "the {}{} is {} in update {} (up to {} tokens): training stopped before the weights "
+         "changed",
+         what, worker, values[n], position.step, position.tokens);
+  }
+}
+
+// The rows [first, first + count) of every worker of [N][sequences][T], one after the other.
+void gather(const std::vector<int32_t>& all, int64_t workers, int64_t sequences, int64_t first,
+            int64_t count, int64_t context_length, std::vector<int32_t>& part) {
+  part.resize(static_cast<size_t>(workers * count * context_length));
+  for (int64_t n = 0; n < workers; ++n) {
+    const auto begin = all.begin() + (n * sequences + first) * context_length;
+    std::copy(begin, begin + count * context_length, part.begin() + n * count * context_length);
+  }
+}
+
+}  // namespace
+
+void read_batch(data::TrainingLoader& loader, int64_t blocks, int64_t workers,
+                int64_t context_length, UpdateBatch& batch) {
+  if (blocks < 1 || blocks % workers != 0) {
+    fail(ErrorKind::kInternal, "{} blocks cannot be divided among {} workers", blocks, workers);
+  }
+  batch.sequences = blocks / workers;
+  batch.inputs.resize(static_cast<size_t>(blocks * context_length));
+  batch.targets.resize(batch.inputs.size());
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t row = block % workers * batch.sequences + block / workers;
+    loader.next(1, batch.inputs.data() + row * context_length,
+                batch.targets.data() + row * context_length);
+  }
+}
+
+double UpdateResult::mean_loss() const {
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+}
+
+double UpdateResult::largest_grad_norm() const {
+  return *std::ranges::max_element(grad_norms);
+}
+
+template <class T>
+UpdateRunner<T>::UpdateRunner(backend::Context& context, const config::Settings& settings,
+                              TrainedModel<T>& trained)
+    : context_(context),
+      optimizer_(settings.optimizer),
+      context_length_(settings.model.context_length),
+      micro_batch_size_(settings.training.micro_batch_size),
+      trained_(trained),
+      execution_(model::make_execution<T>(context, settings.model,
+                                          {settings.runtime.compile, settings.runtime.amp},
+                                          micro_batch_size_, trained.weights, &trained.gradients)) {
+}
+
+template <class T>
+void UpdateRunner<T>::set_microbatch(const UpdateBatch& batch, int64_t first, int64_t count) {
+  if (trained_.workers() == 1) {  // its rows already lie together
+    execution_->set_batch(count, batch.inputs.data() + first * context_length_,
+                          batch.targets.data() + first * context_length_);
+    return;
+  }
+  gather(batch.inputs, trained_.workers(), batch.sequences, first, count, context_length_, inputs_);
+  gather(batch.targets, trained_.workers(), batch.sequences, first, count, context_length_,
+         targets_);
+  execution_->set_batch(count, inputs_.data(), targets_.data());
+}
+
+template <class T>
+UpdateResult UpdateRunner<T>::accumulate_gradients(const UpdateBatch& batch) {
+  const int64_t workers = trained_.workers();
+  const std::vector<int64_t> targets = count_targets(batch, workers, context_length_);
+  std::vector<double> weights;
+  for (const int64_t count : targets) weights.push_back(1.0 / static_cast<double>(count));
+
+  UpdateResult result;
+  result.targets = std::accumulate(targets.begin(), targets.end(), int64_t{0});
+  result.losses.assign(static_cast<size_t>(workers), 0.0);
+  ops::fill<T>(context_, 0.0, trained_.gradients.all());
+  for (int64_t first = 0; first < batch.sequences; first += micro_batch_size_) {
+    set_microbatch(batch, first, std::min(micro_batch_size_, batch.sequences - first));
+    execution_->run_losses_and_gradients(weights);
+    const std::vector<double> sums = ops::sum<T>(context_, execution_->losses());
+    for (size_t n = 0; n < sums.size(); ++n) result.losses[n] += sums[n];
+  }
+  for (size_t n = 0; n < weights.size(); ++n) result.losses[n] *= weights[n];
+  result.grad_norms = optim::gradient_norms<T>(context_, trained_.gradients);
+  return result;
+}
+
+template <class T>
+UpdateResult UpdateRunner<T>::run(const UpdateBatch& batch, const UpdatePosition& position) {
+  UpdateResult result = accumulate_gradients(batch);
+  check_finite("loss", result.losses, position);
+  check_finite("gradient norm", result.grad_norms, position);
+  std::vector<double> scales;
+  for (const double norm : result.grad_norms) {
+    scales.push_back(optim::clip_scale(norm, optimizer_.grad_clip));
+  }
+  result.lr = optim::learning_rate(optimizer_, position.tokens, position.total_tokens);
+  trained_.optimizer.update(context_, result.lr, position.step, scales, trained_.gradients,
+                            trained_.weights);
+  return result;
+}
+
+template class UpdateRunner<float>;
+template class UpdateRunner<double>;
+
+}  // namespace saddle::train

@@ -1,0 +1,78 @@
+// One production update: gradients accumulated over microbatches, finite checks, clipping, AdamW.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/context.h"
+#include "config/settings.h"
+#include "data/loader.h"
+#include "model/execution.h"
+#include "train/trained_model.h"
+
+namespace saddle::train {
+
+// The sequences of an update in host memory, both arrays [N][sequences][T].
+struct UpdateBatch {
+  int64_t sequences = 0;  // of each worker
+  std::vector<int32_t> inputs;
+  std::vector<int32_t> targets;
+};
+
+// Takes the next `blocks` blocks from the loader: worker i gets the blocks i, i + N, i + 2N, ...
+// `blocks` must be a multiple of N; else an Error of kind kInternal.
+void read_batch(data::TrainingLoader& loader, int64_t blocks, int64_t workers,
+                int64_t context_length, UpdateBatch& batch);
+
+// Where in the run an update stands.
+struct UpdatePosition {
+  int64_t step = 0;          // number of this update, from 1
+  int64_t tokens = 0;        // targets trained on when it is done
+  int64_t total_tokens = 0;  // of the whole run
+};
+
+struct UpdateResult {
+  std::vector<double> losses;      // of each worker: mean over its valid targets, nats
+  std::vector<double> grad_norms;  // of each worker, before clipping
+  double lr = 0;
+  int64_t targets = 0;  // valid ones, of all workers
+
+  double mean_loss() const;
+  double largest_grad_norm() const;
+};
+
+template <class T>
+class UpdateRunner {
+ public:
+  // Makes the execution that `settings` ask for. `context` and `trained` must outlive the runner.
+  UpdateRunner(backend::Context& context, const config::Settings& settings,
+               TrainedModel<T>& trained);
+
+  // Writes the gradient of each worker's mean loss over its valid targets, in microbatches of
+  // training.micro_batch_size sequences (the last one with what is left). Each microbatch is
+  // weighted by 1 / (valid targets of the whole batch), so the split changes rounding alone.
+  // Returns losses, norms and targets; lr stays 0. Errors: kData when a worker has no valid target.
+  UpdateResult accumulate_gradients(const UpdateBatch& batch);
+
+  // The whole update. When a loss or gradient norm is not finite: an Error of kind kNumeric with
+  // step, tokens and the number, before weights or moments change.
+  UpdateResult run(const UpdateBatch& batch, const UpdatePosition& position);
+
+  model::Execution<T>& execution() { return *execution_; }
+
+ private:
+  // The sequences [first, first + count) of every worker as the next microbatch.
+  void set_microbatch(const UpdateBatch& batch, int64_t first, int64_t count);
+
+  backend::Context& context_;
+  config::OptimizerSettings optimizer_;
+  int64_t context_length_;
+  int64_t micro_batch_size_;
+  TrainedModel<T>& trained_;
+  std::unique_ptr<model::Execution<T>> execution_;
+  std::vector<int32_t> inputs_;  // a gathered microbatch, [N][count][T]
+  std::vector<int32_t> targets_;
+};
+
+}  // namespace saddle::train
