@@ -11,7 +11,7 @@ packages=(
   # to build
   g++ cmake ninja-build git ca-certificates
   libdnnl-dev libblis-openmp-dev libsentencepiece-dev libyaml-cpp-dev nlohmann-json3-dev
-  libcli11-dev libspdlog-dev libfmt-dev libssl-dev zlib1g-dev
+  libcli11-dev libfmt-dev libssl-dev zlib1g-dev
   # to test and to measure
   libgtest-dev libgmock-dev libbenchmark-dev gnuplot-nox
   # text for the quickstart
