@@ -1,0 +1,225 @@
+#include "train/update.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "model/initial_weights.h"
+#include "support/expect_error.h"
+#include "support/golden.h"
+#include "train/small_run.h"
+
+namespace saddle::train {
+namespace {
+
+config::Settings update_settings(int64_t micro_batch_size, bool compile) {
+  config::Settings settings = small_settings("unused");
+  settings.training.micro_batch_size = micro_batch_size;
+  settings.runtime.compile = compile;
+  return settings;
+}
+
+// A batch of random ids; every third sequence ends in ignored targets, so that microbatches hold
+// different numbers of valid ones.
+UpdateBatch random_batch(int64_t workers, int64_t sequences, const config::ModelSettings& model) {
+  const int64_t size = workers * sequences * model.context_length;
+  UpdateBatch batch;
+  batch.sequences = sequences;
+  const std::vector<uint16_t> ids = data::random_ids(size + 1, model.vocab_size, 5);
+  batch.inputs.assign(ids.begin(), ids.end() - 1);
+  batch.targets.assign(ids.begin() + 1, ids.end());
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t row = i / model.context_length;
+    if (row % 3 == 1 && i % model.context_length > row % model.context_length) {
+      batch.targets[static_cast<size_t>(i)] = data::kIgnoredTarget;
+    }
+  }
+  return batch;
+}
+
+template <class T>
+struct Updater {
+  Updater(const config::Settings& settings, int64_t workers)
+      : context(kThreads), trained(context, settings, workers) {
+    model::set_initial_weights<T>(context, settings.model, 7, trained.weights);
+    runner = std::make_unique<UpdateRunner<T>>(context, settings, trained);
+  }
+  backend::Context context;
+  TrainedModel<T> trained;
+  std::unique_ptr<UpdateRunner<T>> runner;
+};
+
+template <class T>
+std::vector<double> gradient(int64_t micro_batch_size, bool compile, double& loss) {
+  const config::Settings settings = update_settings(micro_batch_size, compile);
+  Updater<T> updater(settings, 1);
+  const UpdateResult result =
+      updater.runner->accumulate_gradients(random_batch(1, 40, settings.model));
+  loss = result.losses.at(0);
+  return golden::parameters_to_host<T>(updater.trained.gradients);
+}
+
+// 40 sequences: microbatches of 8 are whole, of 32 the last one has 8, of 7 it has 5.
+template <class T>
+void compare_microbatches(bool compile, double tolerance) {
+  double whole_loss = 0;
+  const std::vector<double> whole = gradient<T>(40, compile, whole_loss);
+  for (const int64_t size : {8, 32, 7}) {
+    double loss = 0;
+    const std::vector<double> parts = gradient<T>(size, compile, loss);
+    EXPECT_NEAR(loss, whole_loss, tolerance * whole_loss) << size;
+    EXPECT_LT(golden::relative_l2(parts, whole), tolerance) << size;
+  }
+}
+
+// The split changes the order of sums alone: some hundred roundings at most.
+TEST(UpdateRunner, MicrobatchesDoNotChangeTheGradientInDouble) {
+  compare_microbatches<double>(true, 1e-13);
+  compare_microbatches<double>(false, 1e-13);
+}
+TEST(UpdateRunner, MicrobatchesDoNotChangeTheGradientInFloat) {
+  compare_microbatches<float>(true, 2e-6);
+  compare_microbatches<float>(false, 2e-6);
+}
+
+TEST(UpdateRunner, CountsValidTargets) {
+  const config::Settings settings = update_settings(4, true);
+  Updater<double> updater(settings, 1);
+  const UpdateBatch batch = random_batch(1, 10, settings.model);
+  const int64_t ignored = std::count(batch.targets.begin(), batch.targets.end(), -100);
+  ASSERT_GT(ignored, 0);
+  EXPECT_EQ(updater.runner->accumulate_gradients(batch).targets, 80 - ignored);
+
+  UpdateBatch empty = batch;
+  std::ranges::fill(empty.targets, data::kIgnoredTarget);
+  expect_error(ErrorKind::kData, {"no target"},
+               [&] { updater.runner->accumulate_gradients(empty); });
+}
+
+// One whole update against reference values in float64: loss, norm, clipping, AdamW.
+void compare_with_golden(const char* name, bool compile) {
+  const golden::Case golden = golden::load(name);
+  config::Settings settings;
+  settings.model = golden.model;
+  settings.runtime.compile = compile;
+  settings.training.micro_batch_size = 2;
+  settings.optimizer.warmup_fraction = 0;  // at the first token of very many the rate is the peak
+  backend::Context context(kThreads);
+  TrainedModel<double> trained(context, settings, 1);
+  golden::load_weights(golden, context, trained.weights);
+  UpdateRunner<double> runner(context, settings, trained);
+  const UpdateBatch batch{golden.sequences, golden.inputs, golden.targets};
+  const UpdateResult result = runner.run(batch, {1, 0, 1'000'000});
+
+  EXPECT_NEAR(result.losses[0], golden.scalars["loss_mean"].get<double>(), 1e-10);
+  EXPECT_NEAR(result.grad_norms[0], golden.scalars["gradient_norm"].get<double>(), 1e-9);
+  EXPECT_EQ(result.lr, 1e-3);
+  EXPECT_EQ(result.targets, golden.valid_targets());
+  const std::vector<double> expected = golden::expected_parameters(golden, "adamw.");
+  const std::vector<double> found = golden::parameters_to_host(trained.weights);
+  EXPECT_LT(golden::relative_l2(found, expected), 1e-10);
+}
+
+TEST(UpdateRunner, AgreesWithReferenceValues) {
+  compare_with_golden("tiny", true);
+  compare_with_golden("tiny", false);
+  compare_with_golden("oneblock", true);
+  compare_with_golden("oneblock", false);
+}
+
+// Everything of a training that an update may change.
+template <class T>
+std::vector<std::vector<T>> memory_of(TrainedModel<T>& trained) {
+  return {backend::to_host<T>(trained.weights.all()),
+          backend::to_host<T>(trained.optimizer.first_moments().all()),
+          backend::to_host<T>(trained.optimizer.second_moments().all())};
+}
+
+template <class T>
+void plant(backend::Arena<T>& arena, const char* name, int64_t worker, T value) {
+  const auto& slots = arena.layout().slots();
+  const int slot = static_cast<int>(arena.layout().find(name) - slots.data());
+  const auto view = arena.view(slot).worker_range(worker, 1);
+  std::vector<T> values = backend::to_host<T>(view);
+  values[3] = value;
+  backend::copy_from_host<T>(values.data(), 0, view);
+}
+
+// Bits, since NaN is not equal to itself.
+template <class T>
+bool same_bits(const std::vector<std::vector<T>>& a, const std::vector<std::vector<T>>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::memcmp(a[i].data(), b[i].data(), a[i].size() * sizeof(T)) != 0) return false;
+  }
+  return true;
+}
+
+TEST(UpdateRunner, StopsBeforeAnyChangeWhenANumberIsNotFinite) {
+  const config::Settings settings = update_settings(4, true);
+  Updater<float> updater(settings, 3);
+  const UpdateBatch batch = random_batch(3, 8, settings.model);
+  updater.runner->run(batch, {1, 64, 1000});
+  plant(updater.trained.weights, "norm.weight", 1, std::numeric_limits<float>::quiet_NaN());
+  const auto before = memory_of(updater.trained);
+  expect_error(ErrorKind::kNumeric,
+               {"loss of worker 1 is nan", "update 2", "128 tokens", "before the weights"}, [&] {
+                 updater.runner->run(batch, {2, 128, 1000});
+               });
+  EXPECT_TRUE(same_bits(before, memory_of(updater.trained)));
+}
+
+// Every worker gets the update that it would get alone.
+TEST(UpdateRunner, WorkersDoNotMix) {
+  const config::Settings settings = update_settings(4, true);
+  const UpdateBatch batch = random_batch(3, 8, settings.model);
+  Updater<double> together(settings, 3);
+  plant(together.trained.weights, "norm.weight", 1, 1.5);
+  const UpdateResult result = together.runner->run(batch, {1, 64, 1000});
+  ASSERT_EQ(result.losses.size(), 3U);
+  const auto size = static_cast<size_t>(8 * settings.model.context_length);
+  for (size_t n = 0; n < 3; ++n) {
+    Updater<double> alone(settings, 1);
+    if (n == 1) plant(alone.trained.weights, "norm.weight", 0, 1.5);
+    UpdateBatch own;
+    own.sequences = 8;
+    own.inputs.assign(batch.inputs.begin() + n * size, batch.inputs.begin() + (n + 1) * size);
+    own.targets.assign(batch.targets.begin() + n * size, batch.targets.begin() + (n + 1) * size);
+    const UpdateResult expected = alone.runner->run(own, {1, 64, 1000});
+    // The products of several workers may be ordered differently.
+    EXPECT_NEAR(result.losses[n], expected.losses[0], 1e-13 * expected.losses[0]);
+    EXPECT_NEAR(result.grad_norms[n], expected.grad_norms[0], 1e-12 * expected.grad_norms[0]);
+    const auto worker = static_cast<int64_t>(n);
+    EXPECT_LT(golden::relative_l2(golden::parameters_to_host(together.trained.weights, 0, worker),
+                                  golden::parameters_to_host(alone.trained.weights)),
+              1e-10);  // AdamW divides by the root of tiny second moments
+  }
+}
+
+TEST(ReadBatch, GivesEveryNthBlockToAWorker) {
+  const SmallRun run;
+  const data::TokenCache cache(run.settings.data.cache);
+  const data::LoaderOptions options{.context_length = 8, .total_blocks = 270, .prefetch = false};
+  data::TrainingLoader one(cache, options);
+  data::TrainingLoader three(cache, options);
+  UpdateBatch plain;
+  UpdateBatch divided;
+  read_batch(one, 12, 1, 8, plain);
+  read_batch(three, 12, 3, 8, divided);
+  EXPECT_EQ(plain.sequences, 12);
+  EXPECT_EQ(divided.sequences, 4);
+  for (int64_t block = 0; block < 12; ++block) {
+    const int64_t row = block % 3 * 4 + block / 3;
+    for (int64_t t = 0; t < 8; ++t) {
+      const auto from = static_cast<size_t>(block * 8 + t);
+      const auto to = static_cast<size_t>(row * 8 + t);
+      EXPECT_EQ(divided.inputs[to], plain.inputs[from]);
+      EXPECT_EQ(divided.targets[to], plain.targets[from]);
+    }
+  }
+  expect_error(ErrorKind::kInternal, {"10 blocks", "3 workers"},
+               [&] { read_batch(three, 10, 3, 8, divided); });
+}
+
+}  // namespace
+}  // namespace saddle::train
