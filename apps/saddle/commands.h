@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ namespace saddle::app {
 using Action = std::function<int()>;
 
 // Each adds its command to the program. When that command is given, `action` becomes its work.
+void add_prepare(CLI::App& program, Action& action);
+void add_tokenizer(CLI::App& program, Action& action);
 void add_options(CLI::App& program, Action& action);
 void add_version(CLI::App& program, Action& action);
 
@@ -29,6 +32,10 @@ struct SettingsOptions {
   config::Settings load() const;
 };
 void add_settings_options(CLI::App& command, SettingsOptions& options);
+
+// The value of a setting without a default that a command needs; an Error of kind kConfig with its
+// key when it was not given.
+const std::string& required(const std::optional<std::string>& value, std::string_view key);
 
 // Writes to standard output; an Error of kind kIo when that fails (a full disk, a closed pipe).
 void print(std::string_view text);

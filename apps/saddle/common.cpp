@@ -26,6 +26,14 @@ void add_settings_options(CLI::App& command, SettingsOptions& options) {
   command.footer("The settings are listed by `saddle options` and in docs/options.md.");
 }
 
+const std::string& required(const std::optional<std::string>& value, std::string_view key) {
+  if (!value) {
+    fail(ErrorKind::kConfig, "{} is not given, and this command needs it: use --set {}=...", key,
+         key);
+  }
+  return *value;
+}
+
 void print(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!written || std::fflush(stdout) != 0) {

@@ -36,6 +36,8 @@ int run(int argc, char** argv) {
       "`saddle COMMAND --help` shows the options of a command. The settings are listed by\n"
       "`saddle options` and in docs/options.md, the exit codes in docs/exit-codes.md.");
   saddle::app::Action action;
+  saddle::app::add_tokenizer(program, action);
+  saddle::app::add_prepare(program, action);
   saddle::app::add_options(program, action);
   saddle::app::add_version(program, action);
 

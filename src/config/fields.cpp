@@ -14,15 +14,15 @@ class Section {
       : fields_(fields), name_(std::move(name)), member_(member) {}
 
   template <class Type>
-  void add(std::string name, typename Type::Type Struct::*field, Type type, Role role,
-           std::string meaning) {
+  void add(std::string_view name, typename Type::Type Struct::*field, Type type, Role role,
+           std::string_view meaning) {
     const auto member = member_;
     constexpr bool kText = std::is_same_v<Type, Text> || std::is_same_v<Type, Nullable<Text>>;
     fields_.push_back(
         {.section = name_,
-         .name = std::move(name),
+         .name = std::string(name),
          .allowed = type.allowed(),
-         .meaning = std::move(meaning),
+         .meaning = std::string(meaning),
          .role = role,
          .text = kText,
          .read = [=](const Value& value,

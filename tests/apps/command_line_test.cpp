@@ -36,7 +36,7 @@ std::vector<std::string> commands() {
 
 TEST(CommandLine, HelpListsTheCommandsAndEachHasHelp) {
   const std::vector<std::string> names = commands();
-  EXPECT_THAT(names, ::testing::IsSupersetOf({"options", "version"}));
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"tokenizer", "prepare", "options", "version"}));
   for (const std::string& name : names) {
     const ProgramResult result = run_saddle(name + " --help");
     EXPECT_EQ(result.exit_code, kExitSuccess);
@@ -71,6 +71,36 @@ TEST(CommandLine, VersionIsJson) {
   const Json description = parse_json(result.output, "saddle version");
   EXPECT_FALSE(description.at("build").at("version").get<std::string>().empty());
   EXPECT_GE(description.at("machine").at("cores").get<int>(), 1);
+}
+
+TEST(CommandLine, ErrorsOfSettingsAreOneLineAndTheCodeOfTheirKind) {
+  struct Case {
+    std::string arguments;
+    ErrorKind kind;
+    std::string message;
+  };
+  const std::vector<Case> cases = {
+      {"--set model.layer=3", ErrorKind::kConfig,
+       "--set model.layer=3: unknown setting model.layer; did you mean model.layers?"},
+      {"--set model.layers=3 --set model.heads=7", ErrorKind::kConfig,
+       "model.width (320) must be a multiple of model.heads (7)"},
+      {"--set optimizer.lr=-1", ErrorKind::kConfig,
+       "--set optimizer.lr=-1: optimizer.lr is -1, but must be a number of at least 0"},
+      {"", ErrorKind::kConfig, "data.source is not given, and this command needs it"},
+      {"--set data.source=x", ErrorKind::kConfig, "data.tokenizer is not given"},
+      {"--set runtime.device=cpu --set runtime.sdpa_backend=flash", ErrorKind::kDevice,
+       "runtime.sdpa_backend flash"},
+      {"--config /nowhere/a.yaml", ErrorKind::kIo, "/nowhere/a.yaml"},
+      {"--set model.layers", ErrorKind::kUsage, "must have the form dotted.key=value"},
+      {"--set model.layers=3 model.heads=5", ErrorKind::kUsage, "model.heads=5"},
+  };
+  for (const Case& row : cases) {
+    const ProgramResult result = run_saddle("prepare " + row.arguments);
+    EXPECT_EQ(result.exit_code, exit_code(row.kind)) << row.arguments;
+    EXPECT_EQ(result.output, "") << row.arguments;
+    EXPECT_THAT(result.errors, MatchesRegex("saddle: error: [^\n]*\n")) << row.arguments;
+    EXPECT_THAT(result.errors, HasSubstr(row.message));
+  }
 }
 
 TEST(CommandLine, OutputThatCannotBeWrittenIsAnError) {

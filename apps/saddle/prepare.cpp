@@ -1,0 +1,72 @@
+#include "data/prepare.h"
+
+#include <memory>
+
+#include "base/clock.h"
+#include "base/exit_codes.h"
+#include "base/narrow.h"
+#include "commands.h"
+#include "config/budget.h"
+
+namespace saddle::app {
+namespace {
+
+data::PrepareOptions prepare_options(const config::Settings& settings) {
+  const config::DataSettings& data = settings.data;
+  return {.source = required(data.source, "data.source"),
+          .dataset = "",
+          .revision = "",
+          .tokenizer_model = required(data.tokenizer, "data.tokenizer"),
+          .directory = data.cache,
+          .vocab_size = settings.model.vocab_size,
+          .train_tokens = data.prepare_train_tokens.value_or(config::budget_tokens(settings)),
+          .validation_tokens = data.prepare_validation_tokens,
+          .shard_tokens = data.shard_tokens,
+          .shuffle_buffer = data.shuffle_buffer,
+          .shuffle_seed = narrow<uint64_t>(data.shuffle_seed),
+          .workers = data.prepare_workers};
+}
+
+std::string split_text(data::Split split, const data::SplitRecord& record) {
+  std::string text =
+      fmt::format("  {:<11} {:>14} tokens of {} documents{}\n", data::split_name(split),
+                  record.tokens, record.documents, record.complete ? "" : ", not all there is");
+  for (const auto& [reason, count] : record.skipped) {
+    if (count > 0)
+      text += fmt::format("  {:<11} {:>14} documents left out: {}\n", "", count, reason);
+  }
+  return text;
+}
+
+int run_prepare(const SettingsOptions& options) {
+  const data::PrepareOptions request = prepare_options(options.load());
+  Log log;
+  const data::PrepareSummary summary = data::prepare(request, &log);
+  std::string text =
+      summary.reused
+          ? fmt::format("{} is complete: every checksum was verified in {}\n",
+                        request.directory.string(), human_duration(summary.seconds))
+          : fmt::format("{} was made in {} ({} tokens/s)\n", request.directory.string(),
+                        human_duration(summary.seconds), human_count(summary.tokens_per_second));
+  for (const data::Split split : {data::Split::kTrain, data::Split::kValidation}) {
+    text += split_text(split, summary.manifest.split(split));
+  }
+  print(text + fmt::format("  {:<11} {}\n", "identity", summary.identity));
+  return kExitSuccess;
+}
+
+}  // namespace
+
+void add_prepare(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "prepare", "Make the token cache from C4 files, or verify the one that is there");
+  const auto options = std::make_shared<SettingsOptions>();
+  add_settings_options(*command, *options);
+  command->footer(
+      "Reads data.source with data.tokenizer and writes data.cache, with as many training tokens\n"
+      "as the budget needs. " +
+      command->get_footer());
+  command->callback([&action, options] { action = [options] { return run_prepare(*options); }; });
+}
+
+}  // namespace saddle::app

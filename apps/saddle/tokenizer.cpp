@@ -1,0 +1,50 @@
+#include "data/tokenizer.h"
+
+#include <memory>
+
+#include "base/exit_codes.h"
+#include "commands.h"
+#include "data/cache.h"
+
+namespace saddle::app {
+namespace {
+
+int run_train(const data::TokenizerTrainingOptions& options) {
+  Log log;
+  const data::TokenizerTrainingSummary summary = data::train_tokenizer(options, &log);
+  print(fmt::format("{}: {} pieces, SHA-256 {}\n", options.model_file.string(), options.vocab_size,
+                    summary.sha256));
+  return kExitSuccess;
+}
+
+}  // namespace
+
+void add_tokenizer(CLI::App& program, Action& action) {
+  CLI::App* tokenizer = program.add_subcommand("tokenizer", "Train a SentencePiece tokenizer");
+  tokenizer->require_subcommand(1);
+  CLI::App* train = tokenizer->add_subcommand("train", "Train a SentencePiece model on text");
+  const auto options = std::make_shared<data::TokenizerTrainingOptions>();
+  train
+      ->add_option("--input", options->inputs,
+                   "Text files (a sentence a line) or C4 files (.json, .jsonl), also with .gz")
+      ->type_name("FILE")
+      ->required();
+  train->add_option("--output", options->model_file, "The model file to write")
+      ->type_name("FILE")
+      ->required();
+  train->add_option("--vocab-size", options->vocab_size, "Pieces; set model.vocab_size to the same")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{2}, data::kMaxVocabulary))
+      ->capture_default_str();
+  train->add_option("--model-type", options->model_type, "How pieces are found: bpe or unigram")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"bpe", "unigram"}))
+      ->capture_default_str();
+  train->add_option("--max-sentences", options->max_sentences, "Use the first N lines; 0: all")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  train->callback([&action, options] { action = [options] { return run_train(*options); }; });
+}
+
+}  // namespace saddle::app
