@@ -1,0 +1,146 @@
+// AdamW over many steps against the formula in double.
+#include "ops/adamw.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/tensors.h"
+
+namespace saddle::ops {
+namespace {
+
+constexpr int64_t kWorkers = 2;
+constexpr int64_t kSize = 40000;  // more than one piece of a thread's work
+// Decays, padding, does not decay, padding.
+const std::vector<AdamWSegment> kSegments = {{0, 20001, true}, {20032, 19000, false}};
+constexpr double kScales[] = {1.0, 0.37};
+
+template <class T>
+struct State {
+  Tensor<T> w, m, v;
+};
+
+template <class T>
+State<T> begin(Context& context) {
+  State<T> state{random_tensor<T>(context, kWorkers, 1, kSize, 1, 0.02),
+                 Tensor<T>(context, kWorkers, 1, kSize), Tensor<T>(context, kWorkers, 1, kSize)};
+  return state;
+}
+
+AdamWStep step_number(int64_t t) {
+  return {.lr = 1e-3 * static_cast<double>(t),
+          .beta1 = 0.9,
+          .beta2 = 0.95,
+          .eps = 1e-8,
+          .weight_decay = 0.1,
+          .step = t};
+}
+
+template <class T>
+State<T> updated(Context& context, int64_t steps) {
+  State<T> state = begin<T>(context);
+  for (int64_t t = 1; t <= steps; ++t) {
+    const auto g = random_tensor<T>(context, kWorkers, 1, kSize, 100 + t, 1e-3);
+    adamw_update<T>(context, step_number(t), kSegments, kScales, g, state.w, state.m, state.v);
+  }
+  return state;
+}
+
+struct Plain {
+  std::vector<double> w, m, v;
+};
+
+// The formula as in the paper, number by number.
+Plain plain(int64_t steps) {
+  Context context(1);
+  const State<double> first = begin<double>(context);
+  Plain p{numbers_of<double>(first.w), numbers_of<double>(first.m), numbers_of<double>(first.v)};
+  for (int64_t t = 1; t <= steps; ++t) {
+    const auto g = numbers_of<double>(
+        random_tensor<double>(context, kWorkers, 1, kSize, 100 + t, 1e-3).view());
+    const AdamWStep step = step_number(t);
+    for (int64_t n = 0; n < kWorkers; ++n) {
+      for (const AdamWSegment& segment : kSegments) {
+        for (int64_t j = segment.offset; j < segment.offset + segment.size; ++j) {
+          const int64_t i = n * kSize + j;
+          const double gradient = kScales[n] * g[i];
+          p.m[i] = 0.9 * p.m[i] + 0.1 * gradient;
+          p.v[i] = 0.95 * p.v[i] + 0.05 * gradient * gradient;
+          const double m_hat = p.m[i] / (1 - std::pow(0.9, t));
+          const double v_hat = p.v[i] / (1 - std::pow(0.95, t));
+          const double decay = segment.decays ? 0.1 : 0.0;
+          p.w[i] -= step.lr * (m_hat / (std::sqrt(v_hat) + 1e-8) + decay * p.w[i]);
+        }
+      }
+    }
+  }
+  return p;
+}
+
+template <class T>
+void expect_near(const std::vector<T>& found, const std::vector<double>& expected,
+                 double tolerance) {
+  double worst = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    worst = std::max(worst, std::abs(static_cast<double>(found[i]) - expected[i]));
+  }
+  EXPECT_LE(worst, tolerance);
+}
+
+TEST(AdamW, MatchesTheFormulaOverSeveralSteps) {
+  Context context(2);
+  const Plain expected = plain(6);
+  const State<double> wide = updated<double>(context, 6);
+  // Weights of size 0.1, moments of 1e-3 and 1e-5.
+  expect_near(numbers_of<double>(wide.w), expected.w, 1e-15);
+  expect_near(numbers_of<double>(wide.m), expected.m, 1e-17);
+  expect_near(numbers_of<double>(wide.v), expected.v, 1e-19);
+  const State<float> single = updated<float>(context, 6);
+  expect_near(numbers_of<float>(single.w), expected.w, 1e-7);
+  expect_near(numbers_of<float>(single.m), expected.m, 1e-9);
+  expect_near(numbers_of<float>(single.v), expected.v, 1e-11);
+}
+
+TEST(AdamW, LeavesWhatIsBetweenSegments) {
+  Context context(1);
+  const auto before = numbers_of<float>(begin<float>(context).w);
+  const State<float> state = updated<float>(context, 3);
+  const auto w = numbers_of<float>(state.w);
+  const auto v = numbers_of<float>(state.v);
+  for (int64_t n = 0; n < kWorkers; ++n) {
+    for (int64_t j = 0; j < kSize; ++j) {
+      const bool padding = (j >= 20001 && j < 20032) || j >= 39032;
+      const int64_t i = n * kSize + j;
+      ASSERT_EQ(w[i] == before[i], padding) << j;
+      ASSERT_EQ(v[i] == 0, padding) << j;
+    }
+  }
+}
+
+TEST(AdamW, DoesNotDependOnTheNumberOfThreads) {
+  Context one(1), two(2);
+  EXPECT_EQ(numbers_of<float>(updated<float>(two, 2).w),
+            numbers_of<float>(updated<float>(one, 2).w));
+}
+
+// Steps of 1e-5 are 168 units of a float of size 1: none may be lost.
+TEST(AdamW, SmallStepsMoveEveryWeight) {
+  Context context(1);
+  constexpr int64_t kCount = 100;
+  const Tensor<float> w(context, 1, 1, kCount), m(context, 1, 1, kCount), v(context, 1, 1, kCount),
+      g(context, 1, 1, kCount);
+  set_values<float>(w.view(), std::vector<float>(kCount, 1.0f));
+  set_values<float>(g.view(), std::vector<float>(kCount, 0.3f));
+  const std::vector<AdamWSegment> all = {{0, kCount, false}};
+  const double scale[] = {1.0};
+  for (int64_t t = 1; t <= 100; ++t) {
+    adamw_update<float>(context, {.lr = 1e-5, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .step = t},
+                        all, scale, g, w, m, v);
+  }
+  // A constant gradient has a step of lr exactly; each of 100 subtractions rounds by 3e-8.
+  for (const float x : numbers_of<float>(w)) EXPECT_NEAR(x, 1 - 100 * 1e-5, 100 * 3e-8);
+}
+
+}  // namespace
+}  // namespace saddle::ops

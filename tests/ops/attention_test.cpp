@@ -1,0 +1,174 @@
+// Attention as one operation against its steps, and what only it promises.
+#include "ops/attention.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/attention_steps.h"
+#include "ops/tensors.h"
+#include "support/expect_error.h"
+
+namespace saddle::ops {
+namespace {
+
+using num::Dual;
+
+// Two heads of 8 over 300 positions: three blocks of queries, the last one short.
+constexpr AttentionShape kShape{.sequences = 2, .positions = 300, .heads = 2, .head_size = 8};
+constexpr int64_t kRows = 600;
+constexpr int64_t kCols = 16;
+
+template <class S>
+struct Results {
+  std::vector<Plane<S>> o, dq, dk, dv;
+};
+
+template <class S>
+Results<S> fused(Context& context, AttentionShape shape) {
+  const auto q = random_tensor<S>(context, 1, kRows, kCols, 1);
+  const auto k = random_tensor<S>(context, 1, kRows, kCols, 2);
+  const auto v = random_tensor<S>(context, 1, kRows, kCols, 3);
+  const auto d_o = random_tensor<S>(context, 1, kRows, kCols, 4);
+  const Tensor<S> o(context, 1, kRows, kCols), dq(context, 1, kRows, kCols),
+      dk(context, 1, kRows, kCols), dv(context, 1, kRows, kCols);
+  attention_forward<S>(context, shape, q, k, v, o);
+  attention_adjoint<S>(context, shape, q, k, v, d_o, dq, dk, dv);
+  return {numbers_of<S>(o), numbers_of<S>(dq), numbers_of<S>(dk), numbers_of<S>(dv)};
+}
+
+template <class S>
+Results<S> in_steps(Context& context, AttentionShape shape) {
+  const auto q = random_tensor<S>(context, 1, kRows, kCols, 1);
+  const auto k = random_tensor<S>(context, 1, kRows, kCols, 2);
+  const auto v = random_tensor<S>(context, 1, kRows, kCols, 3);
+  const auto d_o = random_tensor<S>(context, 1, kRows, kCols, 4);
+  const Tensor<S> o(context, 1, kRows, kCols), dq(context, 1, kRows, kCols),
+      dk(context, 1, kRows, kCols), dv(context, 1, kRows, kCols);
+  const int64_t T = shape.positions;
+  const int64_t rows = shape.sequences * shape.heads * T;
+  const Tensor<S> s(context, 1, rows, T), ds(context, 1, rows, T);
+  attention_scores_forward<S>(context, shape, q, k, s);
+  causal_softmax_forward<S>(context, shape, s, s);
+  attention_values_forward<S>(context, shape, s, v, o);
+  attention_values_adjoint<S>(context, shape, s, v, d_o, ds, dv);
+  causal_softmax_adjoint<S>(context, shape, s, ds, ds);
+  attention_scores_adjoint<S>(context, shape, q, k, ds, dq, dk);
+  return {numbers_of<S>(o), numbers_of<S>(dq), numbers_of<S>(dk), numbers_of<S>(dv)};
+}
+
+template <class T>
+void expect_near(const std::vector<T>& found, const std::vector<T>& expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  double worst = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    worst = std::max<double>(worst, std::abs(found[i] - expected[i]));
+  }
+  EXPECT_LE(worst, tolerance);
+}
+
+template <class S>
+void expect_fused_matches_steps(AttentionShape shape, double tolerance) {
+  Context context(2);
+  const Results<S> one = fused<S>(context, shape);
+  const Results<S> steps = in_steps<S>(context, shape);
+  expect_near(one.o, steps.o, tolerance);
+  expect_near(one.dq, steps.dq, tolerance);
+  expect_near(one.dk, steps.dk, tolerance);
+  expect_near(one.dv, steps.dv, tolerance);
+}
+
+TEST(Attention, MatchesItsSteps) {
+  // The same formulas with sums in another order: some ten units of numbers of size 10.
+  expect_fused_matches_steps<double>(kShape, 1e-13);
+  expect_fused_matches_steps<Dual<double>>(kShape, 1e-12);
+  expect_fused_matches_steps<float>(kShape, 2e-5);
+  expect_fused_matches_steps<Dual<float>>(kShape, 1e-4);
+}
+
+// A rounding of probabilities may fall on either side where sums differ by a unit, so float needs
+// the size of one such rounding, 2^-9, of the largest probability times a value of size 4. The
+// softmax's adjoint uses rounded probabilities in the steps and exact ones here.
+TEST(Attention, RoundsProbabilitiesLikeItsSteps) {
+  AttentionShape shape = kShape;
+  shape.round_probabilities = true;
+  expect_fused_matches_steps<float>(shape, 0.05);
+  expect_fused_matches_steps<double>(shape, 1e-13);  // rounds nothing
+
+  Context context(1);
+  const std::vector<float> rounded = fused<float>(context, shape).o;
+  const std::vector<float> exact = fused<float>(context, kShape).o;
+  double largest = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    largest = std::max<double>(largest, std::abs(rounded[i] - exact[i]));
+  }
+  EXPECT_GT(largest, 1e-4);  // it does round
+  EXPECT_LE(largest, 0.02);  // by 2^-9 of a mean of values of size 4
+}
+
+// Heads are separate tasks; in a task the order of every sum is the same.
+TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
+  Context one(1), two(2), three(3);
+  const auto expected = fused<Dual<double>>(one, kShape);
+  for (Context* context : {&two, &three}) {
+    const auto found = fused<Dual<double>>(*context, kShape);
+    EXPECT_EQ(found.o, expected.o);
+    EXPECT_EQ(found.dq, expected.dq);
+    EXPECT_EQ(found.dk, expected.dk);
+    EXPECT_EQ(found.dv, expected.dv);
+  }
+}
+
+TEST(Attention, SeesNoKeyAfterItsQuery) {
+  Context context(1);
+  const AttentionShape shape{.sequences = 1, .positions = 200, .heads = 1, .head_size = 4};
+  const auto q = random_tensor<float>(context, 1, 200, 4, 1);
+  const auto k = random_tensor<float>(context, 1, 200, 4, 2);
+  const auto v = random_tensor<float>(context, 1, 200, 4, 3);
+  const Tensor<float> o(context, 1, 200, 4);
+  attention_forward<float>(context, shape, q, k, v, o);
+  const auto before = numbers_of<float>(o.view().row_range(0, 150));
+  const auto after = numbers_of<float>(o.view().row_range(150, 50));
+  randomize<float>(k.view().row_range(150, 50), 7);
+  randomize<float>(v.view().row_range(150, 50), 8);
+  attention_forward<float>(context, shape, q, k, v, o);
+  EXPECT_EQ(numbers_of<float>(o.view().row_range(0, 150)), before);
+  EXPECT_NE(numbers_of<float>(o.view().row_range(150, 50)), after);
+}
+
+// q, k and v side by side in one tensor, as a fused projection makes them, and their adjoints too.
+TEST(Attention, TakesColumnRangesOfOneTensor) {
+  Context context(1);
+  const auto expected = fused<float>(context, kShape);
+  const Tensor<float> qkv(context, 1, kRows, 3 * kCols), d_qkv(context, 1, kRows, 3 * kCols);
+  const Tensor<float> o(context, 1, kRows, kCols);
+  const auto d_o = random_tensor<float>(context, 1, kRows, kCols, 4);
+  const auto part = [](const Tensor<float>& x, int64_t i) {
+    return x.view().column_range(i * kCols, kCols);
+  };
+  for (int i = 0; i < 3; ++i) randomize<float>(part(qkv, i), i + 1);
+  attention_forward<float>(context, kShape, part(qkv, 0), part(qkv, 1), part(qkv, 2), o);
+  attention_adjoint<float>(context, kShape, part(qkv, 0), part(qkv, 1), part(qkv, 2), d_o,
+                           part(d_qkv, 0), part(d_qkv, 1), part(d_qkv, 2));
+  // The library may add in another order for other strides.
+  expect_near(numbers_of<float>(o), expected.o, 1e-5);
+  expect_near(numbers_of<float>(part(d_qkv, 0)), expected.dq, 1e-5);
+  expect_near(numbers_of<float>(part(d_qkv, 1)), expected.dk, 1e-5);
+  expect_near(numbers_of<float>(part(d_qkv, 2)), expected.dv, 1e-5);
+}
+
+TEST(Attention, ScratchIsWhatItSays) {
+  Context context(2);
+  context.workspace().reserve(attention_scratch<float>(2, kShape));
+  const int64_t reserved = context.memory().bytes_now;
+  fused<float>(context, kShape);
+  EXPECT_EQ(context.memory().bytes_now, reserved);
+}
+
+TEST(Attention, RefusesShapesThatDoNotFit) {
+  Context context(1);
+  const Tensor<float> x(context, 1, kRows, kCols), narrow(context, 1, kRows, kCols - 1);
+  expect_error(ErrorKind::kInternal, {"attention"},
+               [&] { attention_forward<float>(context, kShape, x, narrow, x, x); });
+}
+
+}  // namespace
+}  // namespace saddle::ops

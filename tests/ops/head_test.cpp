@@ -1,0 +1,194 @@
+// The head against linear and cross-entropy over stored logits, and cross-entropy's special cases.
+#include "ops/head.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "ops/cross_entropy.h"
+#include "ops/linear.h"
+#include "ops/tensors.h"
+#include "support/expect_error.h"
+
+namespace saddle::ops {
+namespace {
+
+using num::Dual;
+
+constexpr int64_t kWorkers = 2;
+constexpr int64_t kManyRows = kHeadRows + 133;  // two chunks, the second one short
+constexpr int64_t kWidth = 12;
+constexpr int64_t kVocabulary = 41;
+constexpr double kWeights[] = {0.5, 0.25};
+
+Tensor<int32_t> some_targets(Context& context, int64_t rows) {
+  Tensor<int32_t> targets(context, kWorkers, rows, 1);
+  std::vector<int32_t> host(kWorkers * rows);
+  for (size_t i = 0; i < host.size(); ++i) {
+    host[i] = i % 5 == 3 ? kIgnoredTarget : static_cast<int32_t>(i * 7 % kVocabulary);
+  }
+  set_values<int32_t>(targets.view(), host);
+  return targets;
+}
+
+template <class S>
+struct Results {
+  std::vector<Plane<S>> losses, dx, dtable;
+};
+
+template <class S>
+Results<S> head(Context& context, int64_t rows) {
+  const auto x = random_tensor<S>(context, kWorkers, rows, kWidth, 1);
+  const auto table = random_tensor<S>(context, kWorkers, kVocabulary, kWidth, 2);
+  const auto dtable = random_tensor<S>(context, kWorkers, kVocabulary, kWidth, 3);
+  const Tensor<int32_t> targets = some_targets(context, rows);
+  const Tensor<S> losses(context, kWorkers, rows, 1), dx(context, kWorkers, rows, kWidth);
+  head_loss_and_gradient<S>(context, x, table, targets, kWeights, losses, dx, dtable);
+  return {numbers_of<S>(losses), numbers_of<S>(dx), numbers_of<S>(dtable)};
+}
+
+template <class S>
+Results<S> through_stored_logits(Context& context, int64_t rows) {
+  const auto x = random_tensor<S>(context, kWorkers, rows, kWidth, 1);
+  const auto table = random_tensor<S>(context, kWorkers, kVocabulary, kWidth, 2);
+  const auto dtable = random_tensor<S>(context, kWorkers, kVocabulary, kWidth, 3);
+  const Tensor<int32_t> targets = some_targets(context, rows);
+  const Tensor<S> losses(context, kWorkers, rows, 1), lse(context, kWorkers, rows, 1),
+      dx(context, kWorkers, rows, kWidth), z(context, kWorkers, rows, kVocabulary);
+  linear_forward<S>(context, x, table, z);
+  cross_entropy_forward<S>(context, z, targets, losses, lse);
+  cross_entropy_adjoint<S>(context, z, targets, lse, kWeights, z);
+  linear_adjoint_input<S>(context, z, table, Store::kWrite, dx);
+  linear_adjoint_weight<S>(context, x, z, dtable);
+  return {numbers_of<S>(losses), numbers_of<S>(dx), numbers_of<S>(dtable)};
+}
+
+template <class T>
+void expect_near(const std::vector<T>& found, const std::vector<T>& expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  double worst = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    worst = std::max<double>(worst, std::abs(found[i] - expected[i]));
+  }
+  EXPECT_LE(worst, tolerance);
+}
+
+template <class S>
+void expect_head_matches_stored_logits(double tolerance) {
+  Context context(2);
+  for (const int64_t rows : {int64_t{1}, int64_t{129}, kManyRows}) {
+    const Results<S> found = head<S>(context, rows);
+    const Results<S> expected = through_stored_logits<S>(context, rows);
+    expect_near(found.losses, expected.losses, tolerance);
+    expect_near(found.dx, expected.dx, tolerance);
+    expect_near(found.dtable, expected.dtable, tolerance);
+  }
+}
+
+TEST(Head, MatchesLinearAndCrossEntropy) {
+  // Sums over up to 1157 rows in another order, of numbers up to 100.
+  expect_head_matches_stored_logits<double>(1e-12);
+  expect_head_matches_stored_logits<Dual<double>>(1e-11);
+  expect_head_matches_stored_logits<float>(2e-4);
+}
+
+TEST(Head, LossIsTheSameWithAndWithoutItsGradient) {
+  Context context(1);
+  const auto x = random_tensor<float>(context, kWorkers, kManyRows, kWidth, 1);
+  const auto table = random_tensor<float>(context, kWorkers, kVocabulary, kWidth, 2);
+  const Tensor<int32_t> targets = some_targets(context, kManyRows);
+  const Tensor<float> losses(context, kWorkers, kManyRows, 1);
+  head_loss<float>(context, x, table, targets, losses);
+  EXPECT_EQ(numbers_of<float>(losses), head<float>(context, kManyRows).losses);
+}
+
+TEST(Head, InDoubleDoesNotDependOnTheNumberOfThreads) {
+  Context one(1), two(2);
+  const auto expected = head<double>(one, kManyRows);
+  const auto found = head<double>(two, kManyRows);
+  EXPECT_EQ(found.losses, expected.losses);
+  EXPECT_EQ(found.dx, expected.dx);
+  EXPECT_EQ(found.dtable, expected.dtable);
+}
+
+TEST(Head, ScratchIsWhatItSays) {
+  Context context(2);
+  context.workspace().reserve(head_scratch<float>(kManyRows, kVocabulary));
+  const int64_t reserved = context.memory().bytes_now;
+  head<float>(context, kManyRows);
+  EXPECT_EQ(context.memory().bytes_now, reserved);
+}
+
+TEST(Head, RefusesShapesThatDoNotFit) {
+  Context context(1);
+  const Tensor<float> x(context, 1, 4, 3), table(context, 1, 5, 3), losses(context, 1, 3, 1);
+  const Tensor<int32_t> targets(context, 1, 4, 1);
+  expect_error(ErrorKind::kInternal, {"head_loss", "losses"},
+               [&] { head_loss<float>(context, x, table, targets, losses); });
+}
+
+class CrossEntropyTest : public ::testing::Test {
+ protected:
+  // One row of logits and its target: the loss and its gradient with weight 1.
+  template <class S>
+  std::pair<S, std::vector<Plane<S>>> row(const std::vector<Plane<S>>& logits, int32_t target) {
+    Context context(1);
+    const auto count = static_cast<int64_t>(logits.size());
+    const Tensor<S> z(context, 1, 1, count), loss(context, 1, 1, 1), lse(context, 1, 1, 1);
+    const Tensor<int32_t> targets(context, 1, 1, 1);
+    set_values<S>(z.view(), logits);
+    set_values<int32_t>(targets.view(), {target});
+    cross_entropy_forward<S>(context, z, targets, loss, lse);
+    const double weight[] = {1.0};
+    cross_entropy_adjoint<S>(context, z, targets, lse, weight, z);
+    return {loss.view().row(0, 0).load(0), numbers_of<S>(z)};
+  }
+};
+
+TEST_F(CrossEntropyTest, OfEqualLogitsIsTheLogarithmOfTheirNumber) {
+  const auto [loss, dz] = row<double>(std::vector<double>(32000, 3.0), 17);
+  EXPECT_NEAR(loss, std::log(32000.0), 1e-13);
+  EXPECT_NEAR(dz[17], 1.0 / 32000 - 1, 1e-15);
+  EXPECT_NEAR(dz[18], 1.0 / 32000, 1e-18);
+}
+
+TEST_F(CrossEntropyTest, OfHugeLogitsIsFinite) {
+  const auto [certain, dz] = row<float>({3e4f, -3e4f, 0}, 0);
+  EXPECT_EQ(certain, 0.0f);
+  EXPECT_EQ(dz, (std::vector<float>{0, 0, 0}));
+  const auto [wrong, dz_wrong] = row<float>({3e4f, -3e4f, 0}, 1);
+  EXPECT_EQ(wrong, 6e4f);
+  EXPECT_EQ(dz_wrong, (std::vector<float>{1, -1, 0}));
+}
+
+TEST_F(CrossEntropyTest, IgnoredTargetsHaveNoLossAndNoGradient) {
+  const auto [loss, dz] = row<Dual<float>>({1, 2, 3}, kIgnoredTarget);
+  EXPECT_EQ(loss.v, 0);
+  EXPECT_EQ(loss.t, 0);
+  EXPECT_EQ(dz, std::vector<float>(6, 0));
+}
+
+// Sums over a large vocabulary keep float's precision: one more unit for the whole of it.
+TEST_F(CrossEntropyTest, KeepsItsPrecisionOverALargeVocabulary) {
+  std::vector<float> logits(65536);
+  std::vector<double> wide(logits.size());
+  const RandomStream stream(5, RandomPurpose::kTest);
+  for (size_t i = 0; i < logits.size(); ++i) {
+    logits[i] = static_cast<float>(stream.normal(i));
+    wide[i] = logits[i];
+  }
+  EXPECT_NEAR(row<float>(logits, 9).first, row<double>(wide, 9).first, 2e-6);
+}
+
+TEST_F(CrossEntropyTest, NanIsSeenWhereverItStands) {
+  for (const size_t place : {0u, 1u, 40u, 98u}) {
+    std::vector<float> logits(99, 0.5f);
+    logits[place] = std::numeric_limits<float>::quiet_NaN();
+    const auto [loss, dz] = row<float>(logits, 7);
+    EXPECT_TRUE(std::isnan(loss)) << place;
+    for (const float x : dz) EXPECT_TRUE(std::isnan(x)) << place;
+  }
+}
+
+}  // namespace
+}  // namespace saddle::ops

@@ -1,0 +1,271 @@
+// What single operations on rows promise beyond the operations table: aliases, exact values,
+// scratch, and independence of the threads.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ops/elementwise.h"
+#include "ops/embedding.h"
+#include "ops/reduce.h"
+#include "ops/rmsnorm.h"
+#include "ops/rope.h"
+#include "ops/swiglu.h"
+#include "ops/tensors.h"
+#include "support/expect_error.h"
+
+namespace saddle::ops {
+namespace {
+
+using num::Dual;
+using num::Jet;
+
+TEST(RmsNorm, MayWriteOverItsInput) {
+  Context context(1);
+  const auto x = random_tensor<Dual<float>>(context, 2, 5, 33, 1);
+  const auto gain = random_tensor<Dual<float>>(context, 2, 1, 33, 2);
+  const Tensor<Dual<float>> y(context, 2, 5, 33), r(context, 2, 5, 1);
+  rmsnorm_forward<Dual<float>>(context, x, gain, 1e-5, y, r);
+  rmsnorm_forward<Dual<float>>(context, x, gain, 1e-5, x, r);
+  EXPECT_EQ(numbers_of<Dual<float>>(x), numbers_of<Dual<float>>(y));
+}
+
+TEST(ResidualRmsNorm, MayWriteOverItsInput) {
+  Context context(1);
+  const auto x = random_tensor<float>(context, 1, 5, 33, 1);
+  const auto delta = random_tensor<float>(context, 1, 5, 33, 2);
+  const auto gain = random_tensor<float>(context, 1, 1, 33, 3);
+  const Tensor<float> sum(context, 1, 5, 33), y(context, 1, 5, 33), y2(context, 1, 5, 33),
+      r(context, 1, 5, 1);
+  residual_rmsnorm_forward<float>(context, x, delta, gain, 1e-5, sum, y, r);
+  residual_rmsnorm_forward<float>(context, x, delta, gain, 1e-5, x, y2, r);
+  EXPECT_EQ(numbers_of<float>(x), numbers_of<float>(sum));
+  EXPECT_EQ(numbers_of<float>(y2), numbers_of<float>(y));
+}
+
+std::vector<float> rmsnorm_gradients(Context& context) {
+  const auto x = random_tensor<float>(context, 1, 500, 40, 1);
+  const auto gain = random_tensor<float>(context, 1, 1, 40, 2);
+  const auto dy = random_tensor<float>(context, 1, 500, 40, 3);
+  const Tensor<float> y(context, 1, 500, 40), r(context, 1, 500, 1), dx(context, 1, 500, 40),
+      dgain(context, 1, 1, 40);
+  rmsnorm_forward<float>(context, x, gain, 1e-5, y, r);
+  rmsnorm_adjoint<float>(context, x, gain, r, dy, dx, dgain);
+  std::vector<float> all = numbers_of<float>(dx);
+  for (const float g : numbers_of<float>(dgain)) all.push_back(g);
+  return all;
+}
+
+TEST(RmsNorm, DoesNotDependOnTheNumberOfThreads) {
+  Context one(1), two(2), three(3);
+  EXPECT_EQ(rmsnorm_gradients(two), rmsnorm_gradients(one));
+  EXPECT_EQ(rmsnorm_gradients(three), rmsnorm_gradients(one));
+}
+
+TEST(RmsNorm, ScratchIsWhatItSays) {
+  Context context(2);
+  context.workspace().reserve(rmsnorm_adjoint_scratch<float>(1, 500, 40));
+  const int64_t reserved = context.memory().bytes_now;
+  rmsnorm_gradients(context);
+  EXPECT_EQ(context.memory().bytes_now, reserved);
+}
+
+TEST(SwiGlu, MayWriteItsGradientsOverItsInputs) {
+  Context context(1);
+  const auto both = random_tensor<Dual<float>>(context, 2, 5, 34, 1);
+  const auto da = random_tensor<Dual<float>>(context, 2, 5, 17, 2);
+  const View<Dual<float>> gate = both.view().column_range(0, 17);
+  const View<Dual<float>> up = both.view().column_range(17, 17);
+  const Tensor<Dual<float>> dgate(context, 2, 5, 17), dup(context, 2, 5, 17);
+  swiglu_adjoint<Dual<float>>(context, gate, up, da, dgate, dup);
+  swiglu_adjoint<Dual<float>>(context, gate, up, da, gate, up);
+  EXPECT_EQ(numbers_of<Dual<float>>(gate), numbers_of<Dual<float>>(dgate));
+  EXPECT_EQ(numbers_of<Dual<float>>(up), numbers_of<Dual<float>>(dup));
+}
+
+TEST(SwiGlu, IsFiniteFarFromZero) {
+  Context context(1);
+  const Tensor<Jet<float>> gate(context, 1, 1, 4), up(context, 1, 1, 4), a(context, 1, 1, 4);
+  set_values<Jet<float>>(gate.view(), {1000, -1000, 1e30f, -1e30f});
+  set_values<Jet<float>>(up.view(), {1, 1, 1, 1});
+  for (int p = 1; p < 3; ++p) {
+    const std::vector<float> ones(4, 1);
+    backend::copy_from_host<Jet<float>>(ones.data(), p, gate.view());
+  }
+  swiglu_forward<Jet<float>>(context, gate, up, a);
+  for (const float x : numbers_of<Jet<float>>(a)) EXPECT_TRUE(std::isfinite(x));
+  EXPECT_EQ(a.view().row(0, 0).load(0).v, 1000);
+  EXPECT_EQ(a.view().row(0, 0).load(0).d, 1);
+  EXPECT_EQ(a.view().row(0, 0).load(1).v, 0);
+}
+
+TEST(Rope, TablesAreRoundedOnce) {
+  Context context(1);
+  const Tensor<float> cos(context, 1, 1024, 32), sin(context, 1, 1024, 32);
+  rope_tables<float>(10000, cos, sin);
+  for (const int64_t t : {0, 1, 511, 1023}) {
+    for (int64_t i = 0; i < 32; ++i) {
+      const long double angle = t * std::pow(10000.0L, -static_cast<long double>(i) / 32);
+      // Half a unit of a float, and the error of a double angle up to 1023.
+      EXPECT_NEAR(cos.view().row(0, t).load(i), std::cos(angle), 3.1e-8) << t << " " << i;
+      EXPECT_NEAR(sin.view().row(0, t).load(i), std::sin(angle), 3.1e-8) << t << " " << i;
+    }
+  }
+}
+
+// The dot product of a turned query and a turned key depends on their distance alone.
+TEST(Rope, DotProductsDependOnTheDistance) {
+  Context context(1);
+  const Tensor<double> cos(context, 1, 20, 4), sin(context, 1, 20, 4);
+  rope_tables<double>(100, cos, sin);
+  const auto q_row = random_tensor<double>(context, 1, 1, 8, 1);
+  const auto k_row = random_tensor<double>(context, 1, 1, 8, 2);
+  const Tensor<double> q(context, 1, 20, 8), k(context, 1, 20, 8);
+  for (int64_t t = 0; t < 20; ++t) {
+    copy<double>(context, q_row, q.view().row_range(t, 1));
+    copy<double>(context, k_row, k.view().row_range(t, 1));
+  }
+  rope_forward<double>(context, {cos.view(), sin.view()}, 20, q.view());
+  rope_forward<double>(context, {cos.view(), sin.view()}, 20, k.view());
+  const auto score = [&](int64_t t, int64_t s) {
+    return dot<double>(context, q.view().row_range(t, 1), k.view().row_range(s, 1))[0];
+  };
+  for (int64_t t = 3; t < 20; ++t) EXPECT_NEAR(score(t, t - 3), score(3, 0), 1e-13);
+  EXPECT_GT(std::abs(score(3, 0) - score(4, 0)), 1e-3);
+}
+
+TEST(Rope, AdjointTurnsBack) {
+  Context context(2);
+  const Tensor<float> cos(context, 1, 9, 3), sin(context, 1, 9, 3);
+  rope_tables<float>(100, cos, sin);
+  const auto x = random_tensor<float>(context, 2, 18, 12, 1);
+  const auto before = numbers_of<float>(x);
+  rope_forward<float>(context, {cos.view(), sin.view()}, 9, x.view());
+  EXPECT_NE(numbers_of<float>(x), before);
+  rope_adjoint<float>(context, {cos.view(), sin.view()}, 9, x.view());
+  const auto after = numbers_of<float>(x);
+  for (size_t i = 0; i < after.size(); ++i) EXPECT_NEAR(after[i], before[i], 1e-6);
+}
+
+TEST(RoundBf16, RoundsValuesAndKeepsDerivatives) {
+  Context context(1);
+  const auto x = random_tensor<Jet<float>>(context, 1, 3, 50, 1);
+  const Tensor<Jet<float>> y(context, 1, 3, 50);
+  const auto before = numbers_of<Jet<float>>(x);
+  round_bf16<Jet<float>>(context, x, y);
+  const auto after = numbers_of<Jet<float>>(y);
+  for (size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(after[i], i < 150 ? num::round_to_bf16(before[i]) : before[i]);
+  }
+  round_bf16<Jet<float>>(context, x, x);
+  EXPECT_EQ(numbers_of<Jet<float>>(x), after);
+  const auto wide = random_tensor<double>(context, 1, 3, 50, 1);
+  const Tensor<double> copied(context, 1, 3, 50);
+  round_bf16<double>(context, wide, copied);
+  EXPECT_EQ(numbers_of<double>(copied), numbers_of<double>(wide));
+}
+
+TEST(Elementwise, FillsAndCopiesEveryPlane) {
+  Context context(2);
+  const auto x = random_tensor<Dual<double>>(context, 2, 3, 40000, 1);
+  const Tensor<Dual<double>> y(context, 2, 3, 40000);
+  copy<Dual<double>>(context, x, y);
+  EXPECT_EQ(numbers_of<Dual<double>>(y), numbers_of<Dual<double>>(x));
+  fill<Dual<double>>(context, 2.5, y.view().column_range(1, 39999));
+  const auto filled = numbers_of<Dual<double>>(y.view().column_range(1, 39999));
+  const size_t size = filled.size() / 2;
+  EXPECT_EQ(filled, [&] {
+    std::vector<double> expected(2 * size, 0.0);
+    std::fill(expected.begin(), expected.begin() + static_cast<int64_t>(size), 2.5);
+    return expected;
+  }());
+  EXPECT_EQ(y.view().row(1, 2).load(0).t, x.view().row(1, 2).load(0).t);
+}
+
+TEST(Elementwise, RefusesShapesThatDoNotFit) {
+  Context context(1);
+  const Tensor<float> x(context, 1, 2, 3), y(context, 1, 3, 2);
+  expect_error(ErrorKind::kInternal, {"copy"}, [&] { copy<float>(context, x, y); });
+  expect_error(ErrorKind::kInternal, {"add_forward"},
+               [&] { add_forward<float>(context, x, x, y); });
+  expect_error(ErrorKind::kInternal, {"dot"}, [&] { dot<float>(context, x, y); });
+}
+
+TEST(Embedding, AddsRepeatedTokensInTheOrderOfTheRows) {
+  Context one(1), three(3);
+  std::vector<std::vector<float>> results;
+  for (Context* context : {&one, &three}) {
+    const auto dy = random_tensor<float>(*context, 1, 200, 150, 1);
+    const Tensor<float> dtable(*context, 1, 3, 150);
+    const Tensor<int32_t> tokens(*context, 1, 200, 1);
+    std::vector<int32_t> host(200);
+    for (int i = 0; i < 200; ++i) host[i] = i % 2;
+    set_values<int32_t>(tokens.view(), host);
+    embedding_adjoint<float>(*context, tokens, dy, dtable);
+    results.push_back(numbers_of<float>(dtable));
+    float expected = 0;
+    for (int i = 0; i < 200; i += 2) expected += dy.view().row(0, i).load(149);
+    EXPECT_EQ(dtable.view().row(0, 0).load(149), expected);
+    EXPECT_EQ(dtable.view().row(0, 2).load(149), 0);
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(Reduce, SumsInDoubleForEachWorker) {
+  Context context(2);
+  const auto x = random_tensor<float>(context, 3, 4, 9001, 1);
+  const auto y = random_tensor<float>(context, 3, 4, 9001, 2);
+  const auto a = numbers_of<float>(x);
+  const auto b = numbers_of<float>(y);
+  const auto squares = sum_of_squares<float>(context, x);
+  const auto dots = dot<float>(context, x, y);
+  const auto sums = sum<float>(context, x);
+  for (int64_t n = 0; n < 3; ++n) {
+    long double square = 0, product = 0, total = 0;
+    for (int64_t i = n * 36004; i < (n + 1) * 36004; ++i) {
+      square += static_cast<long double>(a[i]) * a[i];
+      product += static_cast<long double>(a[i]) * b[i];
+      total += a[i];
+    }
+    // 36,004 additions in double to numbers up to 36,004, and up to 400.
+    EXPECT_NEAR(squares[n], square, 1e-9);
+    EXPECT_NEAR(dots[n], product, 1e-11);
+    EXPECT_NEAR(sums[n], total, 1e-11);
+  }
+}
+
+TEST(Reduce, DoesNotDependOnTheNumberOfThreads) {
+  Context one(1), two(2), three(3);
+  const auto x = random_tensor<float>(one, 2, 3, 20000, 1);
+  const auto y = random_tensor<float>(one, 2, 3, 20000, 2);
+  for (Context* context : {&two, &three}) {
+    EXPECT_EQ(dot<float>(*context, x, y), dot<float>(one, x, y));
+    EXPECT_EQ(sum<float>(*context, x), sum<float>(one, x));
+  }
+}
+
+TEST(Reduce, SeesEveryNonFiniteNumber) {
+  Context context(2);
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+        -std::numeric_limits<float>::infinity()}) {
+    for (const int64_t place : {0, 4095, 4096, 9000}) {
+      const auto x = random_tensor<float>(context, 2, 1, 9001, 1);
+      x.view().row(1, 0).store(place, bad);
+      const auto squares = sum_of_squares<float>(context, x);
+      EXPECT_TRUE(std::isfinite(squares[0]));
+      EXPECT_FALSE(std::isfinite(squares[1])) << bad << " at " << place;
+    }
+  }
+}
+
+// The square of a large float is no infinity in double.
+TEST(Reduce, SquaresOfLargeNumbersAreFinite) {
+  Context context(1);
+  const Tensor<float> x(context, 1, 1, 2);
+  set_values<float>(x.view(), {3e38f, 3e38f});
+  EXPECT_NEAR(sum_of_squares<float>(context, x)[0] / 1.8e77, 1, 1e-6);
+}
+
+}  // namespace
+}  // namespace saddle::ops

@@ -1,0 +1,56 @@
+// Tensors with random numbers, and their numbers in host memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/tensor.h"
+#include "base/random.h"
+
+namespace saddle::ops {
+
+using backend::Context;
+using backend::Tensor;
+using num::Plane;
+using tensor::View;
+
+// Every plane of a view filled with normal numbers.
+template <class S>
+void randomize(View<S> view, uint64_t seed, double spread = 1) {
+  for (int p = 0; p < num::kPlanes<S>; ++p) {
+    const RandomStream stream(seed, RandomPurpose::kTest, p);
+    std::vector<Plane<S>> host(view.size());
+    for (size_t i = 0; i < host.size(); ++i) {
+      host[i] = static_cast<Plane<S>>(spread * stream.normal(i));
+    }
+    backend::copy_from_host<S>(host.data(), p, view);
+  }
+}
+
+template <class S>
+Tensor<S> random_tensor(Context& context, int64_t workers, int64_t rows, int64_t cols,
+                        uint64_t seed, double spread = 1) {
+  Tensor<S> tensor(context, workers, rows, cols);
+  randomize<S>(tensor.view(), seed, spread);
+  return tensor;
+}
+
+// All planes of a view, one after the other.
+template <class S>
+std::vector<Plane<S>> numbers_of(View<S> view) {
+  std::vector<Plane<S>> all;
+  for (int p = 0; p < num::kPlanes<S>; ++p) {
+    std::vector<Plane<S>> host(view.size());
+    backend::copy_to_host<S>(view, p, host.data());
+    all.insert(all.end(), host.begin(), host.end());
+  }
+  return all;
+}
+
+// Writes `values` ([workers][rows][cols] in order) into the first plane.
+template <class S>
+void set_values(View<S> view, const std::vector<Plane<S>>& values) {
+  backend::copy_from_host<S>(values.data(), 0, view);
+}
+
+}  // namespace saddle::ops
