@@ -26,10 +26,13 @@ void cpu::limit_library_threads(int threads) {
   bli_thread_set_num_threads(1);  // BLIS is called from loops that are shared among threads already
 }
 
-void gemm(Context&, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, float alpha,
+void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, float alpha,
           const float* A, int64_t lda, const float* B, int64_t ldb, float beta, float* C,
           int64_t ldc) {
   if (m == 0 || n == 0) return;
+  // The library's threads are a setting of the calling thread, which another context may have
+  // changed. In a parallel loop it uses one.
+  if (omp_in_parallel() == 0) omp_set_num_threads(context.threads());
   const dnnl_status_t status =
       dnnl_sgemm(a == Transpose::kYes ? 'T' : 'N', b == Transpose::kYes ? 'T' : 'N', m, n, k, alpha,
                  A, lda, B, ldb, beta, C, ldc);
