@@ -19,6 +19,8 @@ using Action = std::function<int()>;
 
 // Each adds its command to the program. When that command is given, `action` becomes its work.
 void add_prepare(CLI::App& program, Action& action);
+void add_train(CLI::App& program, Action& action);
+void add_evaluate(CLI::App& program, Action& action);
 void add_tokenizer(CLI::App& program, Action& action);
 void add_options(CLI::App& program, Action& action);
 void add_version(CLI::App& program, Action& action);

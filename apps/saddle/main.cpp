@@ -38,6 +38,8 @@ int run(int argc, char** argv) {
   saddle::app::Action action;
   saddle::app::add_tokenizer(program, action);
   saddle::app::add_prepare(program, action);
+  saddle::app::add_train(program, action);
+  saddle::app::add_evaluate(program, action);
   saddle::app::add_options(program, action);
   saddle::app::add_version(program, action);
 

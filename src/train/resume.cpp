@@ -61,7 +61,7 @@ void check_counters(const StateFile& file, const EpochPlan& plan) {
   const bool evaluated = state.evaluated_epochs == completed ||
                          (completed > 0 && state.evaluated_epochs == completed - 1 &&
                           plan.boundary(completed) == state.position);
-  if (updates != state.step || !evaluated) {
+  if (updates < 0 || updates != state.step || !evaluated) {
     fail(ErrorKind::kData,
          "{}: the counters do not fit the settings: {} updates, {} blocks, {} evaluations, while "
          "the plan of the run has {} updates and {} epochs at {} blocks",

@@ -73,7 +73,7 @@ StateFile::StateFile(const Path& path) : reader_(path) {
          where, kMetadataKey);
   }
   const Json metadata = parse_json(found->second, where);
-  const Json version = metadata.value("version", Json());
+  const Json version = metadata.is_object() ? metadata.value("version", Json()) : Json();
   if (version != kStateVersion) {
     fail(ErrorKind::kData, "{}: expected a state of version {}, found {}", where, kStateVersion,
          version.dump());

@@ -19,10 +19,12 @@
 
 namespace saddle::train {
 
+inline constexpr int64_t kThreads = 1;
+
 #if defined(__SANITIZE_THREAD__)
-inline constexpr int64_t kThreads = 1;  // the thread sanitizer does not know OpenMP's barriers
+inline constexpr int64_t kManyThreads = 1;  // the thread sanitizer does not know OpenMP's barriers
 #else
-inline constexpr int64_t kThreads = 2;
+inline constexpr int64_t kManyThreads = 2;
 #endif
 
 // 40 updates: ten epochs of 27 blocks, each three updates of 8 sequences and one of 3, in

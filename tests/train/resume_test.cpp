@@ -1,0 +1,277 @@
+#include "train/resume.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "model/weights_file.h"
+#include "support/expect_error.h"
+#include "train/checkpoints.h"
+#include "train/small_run.h"
+
+namespace saddle::train {
+namespace {
+
+using config::CheckpointPolicy;
+
+// That two finished runs have the same bits everywhere: weights, moments, losses, norms, rates and
+// evaluations.
+void expect_same_run(const SmallRun& run, const SmallRun& reference) {
+  EXPECT_EQ(numbers_of(run.file("metrics.jsonl")), numbers_of(reference.file("metrics.jsonl")));
+  for (const char* name : {"final.state.safetensors", "final.safetensors"}) {
+    EXPECT_EQ(tensor_bytes(run.file(name)), tensor_bytes(reference.file(name))) << name;
+  }
+  Json results[2] = {read_json(run.file("result.json")), read_json(reference.file("result.json"))};
+  for (Json& result : results) {
+    for (const char* field :
+         {"seconds", "tokens_per_second", "elapsed_tokens_per_second", "peak_memory_bytes"}) {
+      result.erase(field);
+    }
+    for (const char* part : {"validation", "last", "best"}) result[part].erase("seconds");
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+void configure(SmallRun& run, config::Precision dtype, bool amp) {
+  run.settings.runtime.dtype = dtype;
+  run.settings.runtime.amp = amp;
+}
+
+// 40 updates in one go, and in pieces cut inside an epoch, at an epoch's end (which is then
+// evaluated by the next piece), inside again, and after the last update.
+void compare_pieces(config::Precision dtype, bool amp) {
+  SmallRun reference;
+  configure(reference, dtype, amp);
+  ASSERT_TRUE(reference.train().completed);
+
+  SmallRun run;
+  configure(run, dtype, amp);
+  int64_t previous = 0;
+  for (const int64_t step : {6, 12, 13, 40}) {
+    const TrainOutcome outcome = run.train(stop_after(run, step, previous == 0 ? "" : "auto"));
+    EXPECT_FALSE(outcome.completed);
+    EXPECT_EQ(outcome.state.step, step);
+    previous = step;
+  }
+  EXPECT_TRUE(run.train(resume_from("auto")).completed);
+  expect_same_run(run, reference);
+}
+
+TEST(Resume, InPiecesIsBitForBitTheSameInFloat) {
+  compare_pieces(config::Precision::kFloat32, false);
+}
+TEST(Resume, InPiecesIsBitForBitTheSameInDouble) {
+  compare_pieces(config::Precision::kFloat64, false);
+}
+TEST(Resume, InPiecesIsBitForBitTheSameInBfloat16) {
+  compare_pieces(config::Precision::kFloat32, true);
+}
+
+// From every state that a run kept: from epochs, the rolling state and the end itself.
+TEST(Resume, FromEveryStateOfARun) {
+  SmallRun reference;
+  reference.settings.training.max_tokens = 3 * 27 * 8;
+  reference.settings.training.checkpoint_policy = CheckpointPolicy::kAll;
+  reference.settings.training.checkpoint_every = 5;
+  reference.train();
+  for (const char* name : {"epoch-001", "epoch-002", "epoch-003", "latest", "final"}) {
+    SmallRun run;
+    run.settings.training = reference.settings.training;
+    const std::string state = reference.file(name + std::string(kStateSuffix));
+    const TrainOutcome outcome = run.train(resume_from(state));
+    EXPECT_TRUE(outcome.completed);
+    EXPECT_EQ(tensor_bytes(run.file("final.state.safetensors")),
+              tensor_bytes(reference.file("final.state.safetensors")))
+        << name;
+    EXPECT_EQ(outcome.validation->loss,
+              read_json(reference.file("result.json")).at("validation").at("loss").get<double>());
+  }
+}
+
+TEST(Resume, OfAFinishedRunGivesTheSameResult) {
+  SmallRun run;
+  run.train();
+  const auto metrics = numbers_of(run.file("metrics.jsonl"));
+  const auto state = tensor_bytes(run.file("final.state.safetensors"));
+  const Json validation = read_json(run.file("result.json")).at("validation").at("loss");
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_TRUE(run.train(resume_from("auto")).completed);
+    EXPECT_EQ(numbers_of(run.file("metrics.jsonl")), metrics);
+    EXPECT_EQ(tensor_bytes(run.file("final.state.safetensors")), state);
+    EXPECT_EQ(read_json(run.file("result.json")).at("validation").at("loss"), validation);
+  }
+}
+
+// An older state: what comes after it in the metrics is cut, and no step appears twice.
+TEST(Resume, FromAnOlderStateOfTheSameRun) {
+  SmallRun run;
+  run.settings.training.checkpoint_policy = CheckpointPolicy::kInterval;
+  run.settings.training.checkpoint_epochs = {4};
+  run.train();
+  const auto metrics = numbers_of(run.file("metrics.jsonl"));
+  ASSERT_EQ(metrics.size(), 40U + 10U + 1U);
+  run.train(resume_from(run.file("epoch-004.state.safetensors")));
+  EXPECT_EQ(numbers_of(run.file("metrics.jsonl")), metrics);
+}
+
+TEST(Resume, UnderAnotherExecution) {
+  SmallRun run;
+  run.train(stop_after(run, 10));
+  const SmallRun reference;
+  const double expected = reference.train().validation->loss;
+  // Device, place, threads, prefetch, retention and execution may change.
+  run.settings.runtime.compile = false;
+  run.settings.runtime.threads = 1;
+  run.settings.data.prefetch = false;
+  run.settings.evaluation.batch_size = 7;
+  run.settings.training.log_every = 3;
+  run.settings.training.checkpoint_policy = CheckpointPolicy::kAll;
+  const TrainOutcome outcome = run.train(resume_from("auto"));
+  ASSERT_TRUE(outcome.completed);
+  // Another order of sums in 30 updates of float32.
+  EXPECT_NEAR(outcome.validation->loss, expected, 2e-3 * expected);
+}
+
+TEST(Resume, RefusesAnotherRecipeAndNamesTheFields) {
+  SmallRun run;
+  run.train(stop_after(run, 10));
+  const auto before = tensor_bytes(run.file("latest.state.safetensors"));
+  const std::string metrics = read_file(run.file("metrics.jsonl"));
+  run.settings.optimizer.beta2 = 0.99;
+  run.settings.model.layers = 3;
+  expect_error(ErrorKind::kConfig,
+               {"latest.state.safetensors", "model.layers (expected 3, found 2)",
+                "optimizer.beta2 (expected 0.99, found 0.95)"},
+               [&] { run.train(resume_from("auto")); });
+  // Another cache of the same size.
+  run.settings = small_settings(run.directory.path());
+  run.settings.data.cache = (run.directory / "other").string();
+  data::write_token_cache(run.settings.data.cache, data::random_ids(270 * 8 + 1, 61, 3),
+                          data::random_ids(24 * 8 + 4, 61, 4), 61);
+  expect_error(ErrorKind::kConfig, {"data.identity"}, [&] { run.train(resume_from("auto")); });
+  EXPECT_EQ(tensor_bytes(run.file("latest.state.safetensors")), before);
+  EXPECT_EQ(read_file(run.file("metrics.jsonl")), metrics);
+}
+
+// Leaves a state of half its length.
+void truncate(const Path& path) {
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+}
+
+TEST(Resume, AutoPassesOverDamagedStates) {
+  SmallRun run;
+  run.settings.training.checkpoint_policy = CheckpointPolicy::kAll;
+  run.settings.training.checkpoint_every = 1000;
+  run.train(stop_after(run, 10));
+  truncate(run.file("latest.state.safetensors"));
+  expect_error(ErrorKind::kData, {"latest.state.safetensors"},
+               [&] { run.train(resume_from(run.file("latest.state.safetensors"))); });
+  EXPECT_TRUE(run.train(resume_from("auto")).completed);
+  const std::string log = read_file(run.file("run.log"));
+  EXPECT_THAT(log, ::testing::HasSubstr("damaged state: " + run.file("latest.state").string()));
+  EXPECT_THAT(log, ::testing::HasSubstr("epoch-002.state.safetensors: 8 updates"));
+  SmallRun reference;
+  reference.settings.training = run.settings.training;
+  reference.train();
+  expect_same_run(run, reference);
+}
+
+TEST(Resume, AutoRefusesWhenEveryStateIsDamaged) {
+  SmallRun run;
+  run.train(stop_after(run, 10));
+  truncate(run.file("latest.state.safetensors"));
+  expect_error(ErrorKind::kData, {"every state", "latest.state.safetensors"},
+               [&] { run.train(resume_from("auto")); });
+}
+
+TEST(Resume, AutoBeginsARunWhereThereIsNone) {
+  const SmallRun run;
+  const SmallRun reference;
+  EXPECT_TRUE(run.train(resume_from("auto")).completed);
+  reference.train();
+  expect_same_run(run, reference);
+}
+
+TEST(Resume, AutoRefusesARunWithoutStates) {
+  SmallRun run;
+  run.settings.training.checkpoint_policy = CheckpointPolicy::kNone;
+  const TrainOutcome outcome = run.train(stop_after(run, 5));
+  EXPECT_FALSE(outcome.completed);
+  EXPECT_FALSE(std::filesystem::exists(run.file("latest.state.safetensors")));
+  expect_error(ErrorKind::kConfig, {run.settings.runtime.output_dir, "no state"},
+               [&] { run.train(resume_from("auto")); });
+}
+
+TEST(Resume, ARunThatWasKilledWhileWritingALine) {
+  SmallRun run;
+  run.train(stop_after(run, 10));
+  const std::string whole = read_file(run.file("metrics.jsonl"));
+  write_file_atomically(run.file("metrics.jsonl"),
+                        whole + R"({"type": "train", "step": 11, "loss": null})" + "\n" +
+                            R"({"type": "train", "step": 1)");
+  const SmallRun reference;
+  reference.train();
+  run.train(resume_from("auto"));
+  expect_same_run(run, reference);
+}
+
+TEST(Resume, RefusesCountersThatDoNotFit) {
+  const SmallRun run;
+  const EpochPlan plan(run.settings);
+  backend::Context context(1);
+  const TrainedModel<float> trained(context, run.settings, 1);
+  const Path path = run.directory / "x.state.safetensors";
+  const auto check = [&](int64_t step, int64_t position, int64_t evaluated) {
+    RunState state;
+    state.step = step;
+    state.position = position;
+    state.evaluated_epochs = evaluated;
+    save_state<float>(path, state, {{"a", 1}}, trained);
+    check_counters(StateFile(path), plan);
+  };
+  check(0, 0, 0);
+  check(5, 35, 1);
+  check(4, 27, 0);
+  check(4, 27, 1);
+  check(40, 270, 10);
+  for (const auto& [step, position, evaluated] :
+       {std::tuple{5, 34, 1}, {6, 35, 1}, {5, 35, 0}, {5, 35, 2}, {41, 278, 10}, {-1, -8, 0}}) {
+    expect_error(ErrorKind::kData, {"x.state.safetensors", "counters do not fit"},
+                 [&] { check(step, position, evaluated); });
+  }
+}
+
+// The same path as in training: a state whose weights hold a NaN.
+TEST(Training, ANaNStopsTheRunBeforeAnyChange) {
+  SmallRun run;
+  run.settings.training.checkpoint_policy = CheckpointPolicy::kAll;
+  run.train(stop_after(run, 10));
+  const Path path = run.file("latest.state.safetensors");
+  backend::Context context(1);
+  TrainedModel<float> trained(context, run.settings, 1);
+  const data::TokenCache cache(run.settings.data.cache);
+  RunState state;
+  {
+    const StateFile file(path);
+    file.load(trained);
+    state = file.state();
+  }
+  std::vector<float> gain(16, std::numeric_limits<float>::quiet_NaN());
+  backend::copy_from_host<float>(gain.data(), 0, trained.weights.view(1));
+  save_state<float>(path, state, run_recipe(run.settings, cache.identity(), 1), trained);
+
+  const std::string damaged = read_file(path);
+  const std::string epoch = read_file(run.file("epoch-002.state.safetensors"));
+  const std::string metrics = read_file(run.file("metrics.jsonl"));
+  expect_error(ErrorKind::kNumeric, {"loss is nan", "update 11", "before the weights changed"},
+               [&] { run.train(resume_from("auto")); });
+  EXPECT_EQ(read_file(path), damaged);
+  EXPECT_EQ(read_file(run.file("epoch-002.state.safetensors")), epoch);
+  EXPECT_EQ(read_file(run.file("metrics.jsonl")), metrics);
+  EXPECT_FALSE(std::filesystem::exists(run.file("final.state.safetensors")));
+  // The last good checkpoint goes on.
+  EXPECT_TRUE(run.train(resume_from(run.file("epoch-002.state.safetensors"))).completed);
+}
+
+}  // namespace
+}  // namespace saddle::train
