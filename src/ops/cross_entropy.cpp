@@ -9,9 +9,11 @@ void cross_entropy_forward(Context& context, View<const S> logits, View<const in
               "losses");
   for_rows(context, logits.workers(), logits.rows(), [&](int64_t n, int64_t m) {
     const Span<const S> z = logits.row(n, m);
-    const S row_lse = log_sum_exp_row<S>(z, logits.cols());
-    lse.row(n, m).store(0, row_lse);
-    losses.row(n, m).store(0, cross_entropy_row<S>(z, row_lse, targets.row(n, m).load(0)));
+    const int32_t target = targets.row(n, m).load(0);
+    const auto all = log_sum_exp(sum_exponentials<S>(z, logits.cols(), [](int64_t, S) {}));
+    lse.row(n, m).store(0, num::convert<S>(all));
+    losses.row(n, m).store(0,
+                           target == kIgnoredTarget ? S{} : cross_entropy<S>(all, z.load(target)));
   });
 }
 
@@ -21,9 +23,17 @@ void cross_entropy_adjoint(Context& context, View<const S> logits, View<const in
   check_shape(dlogits.same_shape(logits.workers(), logits.rows(), logits.cols()),
               "cross_entropy_adjoint", "dlogits");
   for_rows(context, logits.workers(), logits.rows(), [&](int64_t n, int64_t m) {
-    cross_entropy_row_adjoint<S>(logits.row(n, m), lse.row(n, m).load(0), targets.row(n, m).load(0),
-                                 static_cast<Plane<S>>(weights[n]), logits.cols(),
-                                 dlogits.row(n, m));
+    const int32_t target = targets.row(n, m).load(0);
+    const Span<S> dz = dlogits.row(n, m);
+    if (target == kIgnoredTarget) {
+      clear_row<S>(dz, 0, logits.cols());
+      return;
+    }
+    const auto weight = static_cast<Plane<S>>(weights[n]);
+    const auto all = num::convert<num::Wide<S>>(lse.row(n, m).load(0));
+    const auto sum = exponentials<S>(logits.row(n, m), logits.cols(), dz);
+    probabilities_times_weight<S>(dz, sum.shift, all, weight, logits.cols(), dz);
+    subtract_target<S>(dz, target, weight);
   });
 }
 

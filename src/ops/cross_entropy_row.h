@@ -1,10 +1,12 @@
 // Next-token cross-entropy of one row of logits, in nats, forward and adjoint, for every operation
-// that holds such rows:
+// that holds such rows, whole or in pieces:
 //
 //   lse = log sum_v exp(z_v)      loss = lse - z_target      dz = weight (exp(z - lse) - [v =
 //   target])
 //
-// A target of kIgnoredTarget has loss 0 and no gradient.
+// Exponentials are taken relative to a shift, the largest logit of their piece, and sums of pieces
+// are brought to a common shift when they are merged (Milakov and Gimelshein, "Online normalizer
+// calculation for softmax", 2018). A target of kIgnoredTarget has loss 0 and no gradient.
 #pragma once
 
 #include "ops/softmax_row.h"
@@ -13,38 +15,74 @@ namespace saddle::ops {
 
 inline constexpr int32_t kIgnoredTarget = -100;
 
-// log sum exp of a row; the sum is carried in blocks that are added up in double.
+// sum_v exp(z_v - shift) over some logits of a row.
 template <class S>
-S log_sum_exp_row(Span<const S> z, int64_t count) {
-  constexpr int64_t kBlock = 1024;
-  const Plane<S> largest = largest_value<S>(z, count);
+struct ShiftedSum {
+  Plane<S> shift{};
   num::Wide<S> sum{};
+};
+
+// Shift and sum of a piece; visit(i, e) is handed every e = exp(z_i - shift). The sum is carried in
+// blocks that are added up in double.
+template <class S, class Visit>
+ShiftedSum<S> sum_exponentials(Span<const S> z, int64_t count, Visit&& visit) {
+  constexpr int64_t kBlock = 1024;
+  ShiftedSum<S> result;
+  const Plane<S> shift = largest_value<S>(z, count);
+  result.shift = shift;
   for (int64_t first = 0; first < count; first += kBlock) {
     const int64_t end = std::min(count, first + kBlock);
     S part{};
     SADDLE_INDEPENDENT
-    for (int64_t i = first; i < end; ++i) part += num::exp(z.load(i) - largest);
-    sum += num::convert<num::Wide<S>>(part);
+    for (int64_t i = first; i < end; ++i) {
+      const S e = num::exp(z.load(i) - shift);
+      visit(i, e);
+      part += e;
+    }
+    result.sum += num::convert<num::Wide<S>>(part);
   }
-  const num::Wide<S> lse = num::log(sum) + static_cast<Plane<num::Wide<S>>>(largest);
-  return num::convert<S>(lse);
+  return result;
+}
+
+// The same, and writes e, which may be z.
+template <class S>
+ShiftedSum<S> exponentials(Span<const S> z, int64_t count, Span<S> e) {
+  return sum_exponentials<S>(z, count, [e](int64_t i, S number) { e.store(i, number); });
 }
 
 template <class S>
-S cross_entropy_row(Span<const S> z, S lse, int32_t target) {
-  return target == kIgnoredTarget ? S{} : lse - z.load(target);
+ShiftedSum<S> merge(ShiftedSum<S> a, ShiftedSum<S> b) {
+  using Wide = Plane<num::Wide<S>>;
+  const Plane<S> shift = a.shift > b.shift ? a.shift : b.shift;
+  const Wide scale_a = num::exp(static_cast<Wide>(a.shift) - static_cast<Wide>(shift));
+  const Wide scale_b = num::exp(static_cast<Wide>(b.shift) - static_cast<Wide>(shift));
+  return {shift, a.sum * scale_a + b.sum * scale_b};
 }
 
-// Writes dz, which may be z.
 template <class S>
-void cross_entropy_row_adjoint(Span<const S> z, S lse, int32_t target, Plane<S> weight,
-                               int64_t count, Span<S> dz) {
-  if (target == kIgnoredTarget) {
-    clear_row<S>(dz, 0, count);
-    return;
-  }
+num::Wide<S> log_sum_exp(const ShiftedSum<S>& all) {
+  return num::log(all.sum) + static_cast<Plane<num::Wide<S>>>(all.shift);
+}
+
+// The loss of a row with a target that is not ignored.
+template <class S>
+S cross_entropy(num::Wide<S> lse, S target_logit) {
+  return num::convert<S>(lse - num::convert<num::Wide<S>>(target_logit));
+}
+
+// Writes dz = weight p over some logits of a row, from e = exp(z - shift); dz may be e. Where the
+// target is among them, subtract_target() does the rest.
+template <class S>
+void probabilities_times_weight(Span<const S> e, Plane<S> shift, num::Wide<S> lse, Plane<S> weight,
+                                int64_t count, Span<S> dz) {
+  using Wide = Plane<num::Wide<S>>;
+  const S factor = num::convert<S>(num::exp(static_cast<Wide>(shift) - lse)) * weight;
   SADDLE_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) dz.store(i, num::exp(z.load(i) - lse) * weight);
+  for (int64_t i = 0; i < count; ++i) dz.store(i, e.load(i) * factor);
+}
+
+template <class S>
+void subtract_target(Span<S> dz, int64_t target, Plane<S> weight) {
   dz.store(target, dz.load(target) - weight);
 }
 

@@ -4,9 +4,12 @@
 //   dx = dz E      dE += dz^T x
 //
 // x, dx [N, M, C]; E, dE [N, V, C]; targets [N, M, 1]; losses [N, M, 1].
-// The gradient is made together with the loss, while the logits are there: weights[n] is the
-// derivative of what is wanted (the mean over all targets of an update, say) by each loss of worker
-// n. Cost: 2 M V C operations (loss) or 6 M V C (gradient too) and 2 exp per logit.
+// The logits of a chunk of rows lie in tiles of kHeadColumns columns, each contiguous. A first pass
+// over the tiles makes logits and, while a tile is in the cache, turns them into exponentials; a
+// second turns those into dz and multiplies, again a tile at a time. The gradient is made together
+// with the loss, while the exponentials are there: weights[n] is the derivative of what is wanted
+// (the mean over all targets of an update, say) by each loss of worker n.
+// Cost: 2 M V C operations (loss) or 6 M V C (gradient too), 1 exp and 3 or 6 moves per logit.
 #pragma once
 
 #include <span>
@@ -17,6 +20,7 @@ namespace saddle::ops {
 
 // Rows whose logits are in memory together: the inner dimension of dE's product.
 inline constexpr int64_t kHeadRows = 1024;
+inline constexpr int64_t kHeadColumns = 2048;
 
 // Writes the loss of each row, 0 where the target is ignored.
 template <class S>
