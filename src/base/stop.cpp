@@ -1,57 +1,78 @@
 #include "base/stop.h"
 
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <iterator>
+#include <array>
+#include <cstdint>
 
-#include "base/error.h"
+#include "base/system_error.h"
 
 namespace saddle {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
+// Signals belong to the process: two objects would take them from each other.
+std::atomic<bool> installed{false};
 
-// A signal handler gets no argument of ours, so what it sets must lie in a variable of the file.
-std::atomic<int> requested_signal{0};
-std::atomic<bool> handlers_installed{false};
-static_assert(std::atomic<int>::is_always_lock_free, "a handler may only use lock-free atomics");
+sigset_t stop_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::sigaddset(&set, signal);
+  return set;
+}
 
-extern "C" void on_stop_signal(int signal) {
-  if (requested_signal.exchange(signal) == 0) return;
-  // The second one: it is blocked while this handler runs, and ends the process on its return.
+// Ends the process as the signal does by default.
+void end_by(int signal) {
   ::signal(signal, SIG_DFL);
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   ::raise(signal);
 }
 
 }  // namespace
 
 StopSignals::StopSignals() {
-  static_assert(std::size(kSignals) == std::extent_v<decltype(previous_)>);
-  if (handlers_installed.exchange(true)) {
-    fail(ErrorKind::kInternal, "the handlers of stop signals are installed twice");
+  if (installed.exchange(true)) {
+    fail(ErrorKind::kInternal, "stop signals are installed twice");
   }
-  requested_signal = 0;
-  struct sigaction action {};
-  action.sa_handler = on_stop_signal;
-  // No SA_RESTART: a call that waits comes back and lets the flag be seen. The other signals wait
-  // while one is handled.
-  ::sigemptyset(&action.sa_mask);
-  for (const int signal : kSignals) ::sigaddset(&action.sa_mask, signal);
-  for (size_t i = 0; i < std::size(kSignals); ++i) {
-    ::sigaction(kSignals[i], &action, &previous_[i]);
+  const sigset_t set = stop_signals();
+  signals_ = ::signalfd(-1, &set, SFD_CLOEXEC);
+  wake_ = ::eventfd(0, EFD_CLOEXEC);
+  if (signals_ < 0 || wake_ < 0) {
+    const int code = errno;
+    ::close(signals_);
+    ::close(wake_);
+    installed = false;
+    fail_system("watch", "the signals of this process", code);
   }
+  ::pthread_sigmask(SIG_BLOCK, &set, &previous_mask_);
+  watcher_ = std::thread([this] { watch(); });
 }
 
 StopSignals::~StopSignals() {
-  for (size_t i = 0; i < std::size(kSignals); ++i) {
-    ::sigaction(kSignals[i], &previous_[i], nullptr);
-  }
-  handlers_installed = false;
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+  watcher_.join();
+  ::close(signals_);
+  ::close(wake_);
+  ::pthread_sigmask(SIG_SETMASK, &previous_mask_, nullptr);
+  installed = false;
 }
 
-int StopSignals::requested() const {
-  return requested_signal;
+void StopSignals::watch() {
+  std::array<pollfd, 2> descriptors{{{signals_, POLLIN, 0}, {wake_, POLLIN, 0}}};
+  while (true) {
+    retry_interrupted([&] { return ::poll(descriptors.data(), descriptors.size(), -1); });
+    if (descriptors[1].revents != 0) return;
+    signalfd_siginfo info{};
+    if (::read(signals_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) continue;
+    const auto signal = static_cast<int>(info.ssi_signo);
+    if (requested_.exchange(signal) != 0) end_by(signal);
+  }
 }
 
 }  // namespace saddle

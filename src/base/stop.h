@@ -1,24 +1,38 @@
-// A wish to stop, from SIGINT, SIGTERM or SIGUSR1. The handler only sets a flag, which long work
-// looks at between its steps; a second signal ends the process at once.
+// A wish to stop, from SIGINT, SIGTERM or SIGUSR1: a flag, which long work looks at between its
+// steps; a second signal ends the process at once.
+//
+// No signal handler runs. oneDNN's float products point the stack register of the calling thread
+// into the heap while they run, so that the kernel, when it calls a handler on that thread, writes
+// over other memory. The signals are blocked instead, and a thread of its own reads them.
 #pragma once
 
+#include <atomic>
 #include <csignal>
+#include <thread>
 
 namespace saddle {
 
 class StopSignals {
  public:
-  // Installs the handlers; the destructor restores what was there. One object at a time.
+  // To be made before the threads that compute: they inherit the blocked signals. So do child
+  // processes, which should be started with an empty mask. The destructor restores what was there.
+  // One object at a time, else an Error of kind kInternal; kIo when the system refuses.
   StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
 
   // The signal that asked to stop, or 0.
-  int requested() const;
+  int requested() const { return requested_; }
 
  private:
-  struct sigaction previous_[3];
+  void watch();
+
+  std::atomic<int> requested_{0};
+  sigset_t previous_mask_;
+  int signals_ = -1;  // a descriptor from which arriving signals are read
+  int wake_ = -1;     // a descriptor that ends the thread
+  std::thread watcher_;
 };
 
 }  // namespace saddle
