@@ -1,0 +1,249 @@
+// Times every operation of the operations table over float and dual numbers, in the shapes of the
+// 20m preset and microbatches of 4 sequences of 1,024 tokens. A row first compares results of a
+// smaller microbatch with plain loops, then times; --benchmark_repetitions=N gives median and
+// spread.
+//
+// Columns: ns/element (of the larger of inputs and outputs), GFLOP/s or GB/s (all planes), and for
+// matrix products the percentage of the rate of one large product measured in the same run.
+// Rows over Dual<float> show when a loop is no longer vectorized: they take 2 to 3 times as long as
+// those over float, not 10.
+//
+// --threads=N gives the operations N threads (default: all processors).
+#include <benchmark/benchmark.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <complex>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backend/gemm.h"
+#include "base/error.h"
+#include "support/operations_trial.h"
+
+namespace saddle::operations {
+namespace {
+
+using num::Dual;
+
+constexpr Sizes kPreset{.name = "20m",
+                        .sequences = 4,
+                        .positions = 1024,
+                        .width = 320,
+                        .heads = 5,
+                        .head_size = 64,
+                        .ffn = 896,
+                        .vocabulary = 32000};
+
+// Shapes in which an operation's tensors would not fit beside the others': one chunk of the head's
+// rows, and one sequence where all scores are stored.
+Sizes timed_sizes(const Operation& operation) {
+  Sizes sizes = kPreset;
+  for (const Slots& slots : {operation.inputs(sizes), operation.outputs(sizes)}) {
+    for (const Slot& slot : slots) {
+      if (slot.rows > 8 * sizes.rows()) sizes.sequences = 1;
+    }
+  }
+  if (operation.indices == Indices::kTargets) sizes.sequences = 1;
+  return sizes;
+}
+
+// Small enough for plain loops, more than one block of attention.
+Sizes verified_sizes(const Operation& operation) {
+  Sizes sizes = kPreset;
+  sizes.sequences = 1;
+  sizes.positions = operation.indices == Indices::kTargets ? 8 : 160;
+  return sizes;
+}
+
+// As draw(), with a short random sequence repeated: the largest tensors have 10^8 numbers.
+Values repeated_draw(const Slots& slots, uint64_t seed) {
+  Values values;
+  for (const Slot& slot : slots) {
+    constexpr int64_t kPeriod = 65537;
+    const int64_t size = slot.rows * slot.cols;
+    Slot part = slot;
+    part.rows = 1;
+    part.cols = std::min(size, kPeriod);
+    std::vector<double> numbers = draw({part}, 1, 0, seed + values.size())[0];
+    numbers.resize(size);
+    for (int64_t i = part.cols; i < size; ++i) numbers[i] = numbers[i - part.cols];
+    values.push_back(std::move(numbers));
+  }
+  return values;
+}
+
+double relative_error(const Values& found, const Values& expected) {
+  double worst = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    double difference = 0;
+    double size = 0;
+    for (size_t j = 0; j < found[i].size(); ++j) {
+      difference += (found[i][j] - expected[i][j]) * (found[i][j] - expected[i][j]);
+      size += expected[i][j] * expected[i][j];
+    }
+    worst = std::max(worst, std::sqrt(difference / std::max(size, 1e-300)));
+  }
+  return worst;
+}
+
+// Values, and derivatives along the values themselves, against plain loops; then the adjoint
+// against double. Sums over widths of thousands need more than the tests' tolerance.
+template <class S>
+std::optional<std::string> verify(Context& context, const Operation& operation) {
+  const double tolerance = 8 * operation.float_tolerance;
+  const Sizes sizes = verified_sizes(operation);
+  const Values in = repeated_draw(operation.inputs(sizes), 1);
+  Trial<S> trial(context, operation, sizes);
+  trial.set_inputs(0, in);
+  if constexpr (num::kPlanes<S> == 2) trial.set_inputs(1, in);
+  trial.forward();
+  if (const double error = relative_error(trial.outputs(0), plain_outputs(operation, sizes, in));
+      !(error <= tolerance)) {
+    return "values differ from plain loops by " + std::to_string(error);
+  }
+  if constexpr (num::kPlanes<S> == 2) {
+    constexpr double kStep = 1e-100;
+    std::vector<std::vector<std::complex<double>>> bent;
+    for (const auto& tensor : in) {
+      bent.emplace_back();
+      for (const double x : tensor) bent.back().emplace_back(x, kStep * x);
+    }
+    Values tangents;
+    for (const auto& tensor : plain_outputs(operation, sizes, bent)) {
+      tangents.emplace_back();
+      for (const auto& x : tensor) tangents.back().push_back(x.imag() / kStep);
+    }
+    if (const double error = relative_error(trial.outputs(1), tangents); !(error <= tolerance)) {
+      return "derivatives differ from the complex step by " + std::to_string(error);
+    }
+  }
+  if (operation.over<S>().adjoint == nullptr) return std::nullopt;
+  const Values d_out = operation.weighted
+                           ? weights_as_adjoints(draw_weights(sizes, 0), sizes.rows())
+                           : repeated_draw(operation.outputs(sizes), 5);
+  Trial<double> wide(context, operation, sizes);
+  wide.set_inputs(0, in);
+  wide.forward();
+  wide.set_adjoints(0, d_out);
+  wide.adjoint();
+  trial.set_adjoints(0, d_out);
+  trial.adjoint();
+  if (const double error = relative_error(trial.gradients(0), wide.gradients(0));
+      !(error <= tolerance)) {
+    return "gradients differ from double by " + std::to_string(error);
+  }
+  return std::nullopt;
+}
+
+// Operations per second of a float product [2048, 2048] x [2048, 2048], the best of several.
+double measure_peak(Context& context) {
+  constexpr int64_t kSize = 2048;
+  const backend::Tensor<float> a(context, 1, kSize, kSize), b(context, 1, kSize, kSize),
+      c(context, 1, kSize, kSize);
+  double best = 1e300;
+  for (int i = 0; i < 7; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    backend::gemm(context, backend::Transpose::kNo, backend::Transpose::kNo, kSize, kSize, kSize,
+                  1.0f, a.view().device_data(), kSize, b.view().device_data(), kSize, 0.0f,
+                  c.view().device_data(), kSize);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    best = std::min(best, time.count());
+  }
+  return 2.0 * kSize * kSize * kSize / best;
+}
+
+template <class S>
+void time_operation(benchmark::State& state, Context& context, const Operation& operation,
+                    bool adjoint, double peak) {
+  if (const auto fault = verify<S>(context, operation)) {
+    state.SkipWithError(fault->c_str());
+    return;
+  }
+  const Sizes sizes = timed_sizes(operation);
+  Trial<S> trial(context, operation, sizes, {.garbage = 0});
+  for (int p = 0; p < num::kPlanes<S>; ++p) {
+    trial.set_inputs(p, repeated_draw(operation.inputs(sizes), 1 + 100 * p));
+  }
+  trial.forward();
+  if (adjoint) {
+    for (int p = 0; p < num::kPlanes<S>; ++p) {
+      trial.set_adjoints(p, repeated_draw(operation.outputs(sizes), 5 + 100 * p));
+    }
+    trial.adjoint();
+  }
+  const Calls<S>& calls = operation.over<S>();
+  for (auto _ : state) (adjoint ? calls.adjoint : calls.forward)(trial.run());
+
+  int64_t elements = 0;
+  for (const Slots& slots : {operation.inputs(sizes), operation.outputs(sizes)}) {
+    for (const Slot& slot : slots) elements = std::max(elements, slot.rows * slot.cols);
+  }
+  const Cost cost = (adjoint ? operation.adjoint_cost : operation.forward_cost)(sizes);
+  using benchmark::Counter;
+  const auto per_iteration = Counter::kIsIterationInvariantRate;
+  if (operation.products) {
+    // A product of dual numbers is three products of real numbers.
+    const double operations = cost.operations * (num::kPlanes<S> == 2 ? 3 : 1);
+    state.counters["GFLOP/s"] = Counter(operations * 1e-9, per_iteration);
+    state.counters["%peak"] = Counter(100 * operations / peak, per_iteration);
+  } else {
+    state.counters["ns/element"] =
+        Counter(1e-9 * static_cast<double>(elements), per_iteration | Counter::kInvert);
+    state.counters["GB/s"] =
+        Counter(cost.moves * num::kPlanes<S> * sizeof(Plane<S>) * 1e-9, per_iteration);
+  }
+}
+
+template <class S>
+void add_rows(Context& context, const Operation& operation, const char* number, double peak) {
+  const Calls<S>& calls = operation.over<S>();
+  for (const bool adjoint : {false, true}) {
+    if ((adjoint ? calls.adjoint : calls.forward) == nullptr) continue;
+    const std::string name = operation.name + (adjoint ? "_adjoint<" : "_forward<") + number + ">";
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [&context, operation, adjoint, peak](benchmark::State& state) {
+                                   time_operation<S>(state, context, operation, adjoint, peak);
+                                 })
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
+  }
+}
+
+int run(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  int threads = omp_get_num_procs();
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.rfind("--threads=", 0) != 0) {
+      fail(ErrorKind::kUsage, "expected --threads=N or an option of Google Benchmark, found {}",
+           argument);
+    }
+    threads = std::atoi(argument.c_str() + 10);
+  }
+  Context context(threads);
+  const double peak = measure_peak(context);
+  benchmark::AddCustomContext("threads", std::to_string(threads));
+  benchmark::AddCustomContext("peak of a float product, GFLOP/s", std::to_string(peak * 1e-9));
+  for (const Operation& operation : all_operations()) {
+    add_rows<float>(context, operation, "float", peak);
+    add_rows<Dual<float>>(context, operation, "Dual<float>", peak);
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
+
+}  // namespace
+}  // namespace saddle::operations
+
+int main(int argc, char** argv) {
+  try {
+    return saddle::operations::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "operation_benchmarks: error: %s\n", error.what());
+    return 1;
+  }
+}
