@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "backend/gemm_choices.h"
+
 namespace saddle::backend {
 
 // Device memory in use; shared by a context and the memory that was asked for through it.
@@ -82,11 +84,13 @@ class Context {
   Workspace& workspace() { return workspace_; }
   Memory allocate(int64_t bytes) { return Memory(statistics_, bytes); }
   const MemoryStatistics& memory() const { return *statistics_; }
+  GemmChoices& gemm_choices() { return gemm_choices_; }
 
  private:
   int threads_;
   std::shared_ptr<MemoryStatistics> statistics_;
   Workspace workspace_;
+  GemmChoices gemm_choices_;
 };
 
 }  // namespace saddle::backend

@@ -8,11 +8,11 @@
 
 namespace saddle::backend {
 
-enum class Transpose { kNo, kYes };
-
 // C = alpha op(A) op(B) + beta C, row-major: op(A) is [m, k], op(B) [k, n], C [m, n]; lda, ldb, ldc
 // are the distances between stored rows. With beta = 0 the old C is not read. Uses the context's
 // threads, or one when called from inside a parallel loop.
+// While the context tunes its choices (backend/gemm_choices.h), a float product of a new shape is
+// computed several times: with beta != 0 C is then of no use.
 void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, float alpha,
           const float* A, int64_t lda, const float* B, int64_t ldb, float beta, float* C,
           int64_t ldc);

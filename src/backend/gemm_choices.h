@@ -1,0 +1,49 @@
+// Which way of sharing a product among threads is used for which shape. At first always the
+// library's own; while tuning, every shape that is met is timed in each way and the fastest kept.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+
+namespace saddle::backend {
+
+enum class Transpose { kNo, kYes };
+
+struct GemmShape {
+  Transpose a, b;
+  int64_t m, n, k;
+  auto operator<=>(const GemmShape&) const = default;
+};
+
+enum class GemmSharing {
+  kLibrary,  // one call with all threads
+  kRows,     // each thread its part of the rows of C
+  kColumns,  // each thread its part of the columns of C
+};
+
+class GemmChoices {
+ public:
+  // The choice for a shape, null when it was not tuned.
+  const GemmSharing* find(const GemmShape& shape) const {
+    const auto known = choices_.find(shape);
+    return known == choices_.end() ? nullptr : &known->second;
+  }
+  void keep(const GemmShape& shape, GemmSharing sharing) { choices_[shape] = sharing; }
+
+  bool tuning() const { return tuning_; }
+  void set_tuning(bool tuning) { tuning_ = tuning; }
+
+  int64_t shapes() const { return static_cast<int64_t>(choices_.size()); }
+  int64_t count(GemmSharing sharing) const {
+    int64_t count = 0;
+    for (const auto& [shape, choice] : choices_) count += choice == sharing ? 1 : 0;
+    return count;
+  }
+
+ private:
+  std::map<GemmShape, GemmSharing> choices_;
+  bool tuning_ = false;
+};
+
+}  // namespace saddle::backend
