@@ -31,10 +31,10 @@ function(saddle_room name)
   endif()
 endfunction()
 
-# saddle_tests(NAME [USES target...]): one test program from tests/NAME, its cases run by ctest
-# under the label NAME.
+# saddle_tests(NAME [RUNS_PROGRAM] [USES target...]): one test program from tests/NAME, its cases run
+# by ctest under the label NAME. RUNS_PROGRAM: they start the program saddle.
 function(saddle_tests name)
-  cmake_parse_arguments(TESTS "" "" "USES" ${ARGN})
+  cmake_parse_arguments(TESTS "RUNS_PROGRAM" "" "USES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp)
   if(NOT sources)
     return()
@@ -45,7 +45,9 @@ function(saddle_tests name)
   target_compile_definitions(${name}_tests PRIVATE
     SADDLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     SADDLE_PROGRAM="$<TARGET_FILE:saddle>")
-  add_dependencies(${name}_tests saddle)
+  if(TESTS_RUNS_PROGRAM)
+    add_dependencies(${name}_tests saddle)
+  endif()
   gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS ${name} TIMEOUT 600)
 endfunction()
