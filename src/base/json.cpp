@@ -63,6 +63,10 @@ Json json_number(double value) {
 }
 
 Json parse_json(std::string_view text, std::string_view where) {
+  // The library takes a NUL byte for the end of the text and would not look at what follows.
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    fail(ErrorKind::kData, "{}: not valid JSON at byte {}: a NUL byte", where, nul + 1);
+  }
   StrictChecker checker(where);
   try {
     return Json::parse(text, [&](int depth, Json::parse_event_t event, Json& parsed) {

@@ -38,6 +38,12 @@ TEST(Json, FaultsAreNamedWithPlaceAndPosition) {
   }
 }
 
+TEST(Json, RefusesANulByteAndWhatHidesBehindIt) {
+  using namespace std::string_view_literals;
+  expect_error(ErrorKind::kData, {"there", "byte 9", "NUL"},
+               [] { parse_json("{\"a\": 1}\0{\"b\": 2}"sv.substr(0, 17), "there"); });
+}
+
 TEST(Json, RefusesAKeyThatOccursTwiceInOneObject) {
   expect_error(ErrorKind::kData, {"here", "\"b\" occurs twice"},
                [] { parse_json(R"({"a":1,"b":2,"b":3})", "here"); });
