@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "ops/cross_entropy.h"
@@ -117,6 +118,35 @@ TEST(Head, ScratchIsWhatItSays) {
   const int64_t reserved = context.memory().bytes_now;
   head<float>(context, kManyRows);
   EXPECT_EQ(context.memory().bytes_now, reserved);
+}
+
+// One tile after another holds the largest logit, and the exponentials of the others underflow.
+TEST(Head, TilesOfVeryDifferentSizeAreMergedRight) {
+  Context context(1);
+  constexpr int64_t kPieces = 3 * kHeadColumns;
+  const Tensor<float> x(context, 1, 3, 1), table(context, 1, kPieces, 1), losses(context, 1, 3, 1),
+      dx(context, 1, 3, 1), dtable(context, 1, kPieces, 1);
+  const Tensor<int32_t> targets(context, 1, 3, 1);
+  // With x = 1 the logits are -300 in the first tile, 0 in the second, 300 in the last.
+  std::vector<float> pieces(kPieces);
+  for (int64_t v = 0; v < kPieces; ++v) {
+    pieces[v] = 300.0f * static_cast<float>(v / kHeadColumns - 1);
+  }
+  set_values<float>(table.view(), pieces);
+  set_values<float>(x.view(), {1, -1, 0});
+  set_values<int32_t>(targets.view(), {static_cast<int32_t>(kPieces) - 1, 0, 5});
+  const double weight[] = {1.0};
+  head_loss_and_gradient<float>(context, x, table, targets, weight, losses, dx, dtable);
+  const auto found = numbers_of<float>(losses);
+  const double columns = static_cast<double>(kHeadColumns);
+  // Two rows choose evenly among the pieces of one tile, the third among all; units of float at 300
+  // are 3e-5.
+  EXPECT_NEAR(found[0], std::log(columns), 1e-4);
+  EXPECT_NEAR(found[1], std::log(columns), 1e-4);
+  EXPECT_NEAR(found[2], std::log(3 * columns), 1e-6);
+  for (const float d : numbers_of<float>(dtable)) EXPECT_TRUE(std::isfinite(d));
+  // dz = 1 / columns over the last tile, minus 1 at the target.
+  EXPECT_NEAR(dx.view().row(0, 0).load(0), 0, 1e-2);
 }
 
 TEST(Head, RefusesShapesThatDoNotFit) {

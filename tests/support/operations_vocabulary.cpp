@@ -10,9 +10,13 @@
 namespace saddle::operations {
 namespace {
 
-// More rows than the head's gradient holds logits of at a time, not a multiple of any chunk.
+// More rows than the head's gradient holds logits of at a time, not a multiple of any chunk; and
+// more pieces than a tile of its logits has columns.
 constexpr Sizes kManyRows{
     .name = "many_rows", .positions = ops::kHeadRows + 75, .width = 5, .vocabulary = 37};
+
+constexpr Sizes kManyPieces{
+    .name = "many_pieces", .positions = 7, .width = 5, .vocabulary = 2 * ops::kHeadColumns + 53};
 
 template <class N>
 void plain_product(int64_t rows, int64_t in, int64_t out, const std::vector<N>& x,
@@ -86,8 +90,7 @@ struct CrossEntropy : Row {
   static Slots outputs(const Sizes& s) { return {{"losses", s.rows(), 1}}; }
   static Slots saved(const Sizes& s) { return {{"lse", s.rows(), 1}}; }
   static std::vector<Sizes> more_cases() {
-    // Several of the blocks in which the sum over the vocabulary is carried.
-    return {{.name = "long_rows", .positions = 3, .vocabulary = 2500}};
+    return {kManyPieces};  // several of the blocks in which the sum is carried
   }
   static Cost forward_cost(const Sizes& s) { return {3 * size(s), size(s)}; }
   static Cost adjoint_cost(const Sizes& s) { return {3 * size(s), 2 * size(s)}; }
@@ -120,7 +123,7 @@ struct Head : Row {
             {"table", s.vocabulary, s.width, Gradient::kAccumulated, 0, 0.3}};
   }
   static Slots outputs(const Sizes& s) { return {{"losses", s.rows(), 1}}; }
-  static std::vector<Sizes> more_cases() { return {kManyRows}; }
+  static std::vector<Sizes> more_cases() { return {kManyRows, kManyPieces}; }
   static Cost forward_cost(const Sizes& s) {
     return {2.0 * static_cast<double>(s.rows() * s.width * s.vocabulary),
             static_cast<double>((s.rows() + s.vocabulary) * s.width)};
