@@ -100,6 +100,16 @@ class OperationTest : public ::testing::TestWithParam<Operation> {
     return draw(op_.outputs(sizes_), sizes_.workers, 0, 4, true);
   }
 
+  // The inputs with each tensor in its turn all zero, and with all of them zero.
+  std::vector<Values> points_with_zeros() const {
+    std::vector<Values> points = {zeros_like(inputs())};
+    for (size_t slot = 0; slot < inputs().size(); ++slot) {
+      points.push_back(inputs());
+      std::fill(points.back()[slot].begin(), points.back()[slot].end(), 0.0);
+    }
+    return points;
+  }
+
   // Outputs and gradients at `values`, all planes after the first zero.
   template <class S>
   Trial<S> run(const Values& values, TrialOptions options = {}) {
@@ -122,8 +132,9 @@ class OperationTest : public ::testing::TestWithParam<Operation> {
   }
 
   // The Hessian of sum d_out out times a vector: the tangent of the gradient, d_out fixed.
-  Values hessian_times(const Values& vector) {
-    return run_along<Dual<double>>(inputs(), vector).gradients(1);
+  Values hessian_times(const Values& vector) { return hessian_times(inputs(), vector); }
+  Values hessian_times(const Values& point, const Values& vector) {
+    return run_along<Dual<double>>(point, vector).gradients(1);
   }
 
   // Derivatives of the plain loops by the complex step (Squire and Trapp, SIAM Review 40(1), 1998).
@@ -175,13 +186,14 @@ TEST_P(DerivativeTest, TangentsMatchTheComplexStep) {
   });
 }
 
-// Where every value is zero the derivatives are not: nothing may be skipped for its value alone.
+// Where values are zero the derivatives are not: nothing may be skipped for its value alone.
 TEST_P(DerivativeTest, TangentsAtZeroMatchTheComplexStep) {
   for_shapes([&] {
-    const Values zero = zeros_like(inputs());
     const Values tangent = direction(2);
-    expect_close(run_along<Dual<double>>(zero, tangent).outputs(1), complex_step(zero, tangent),
-                 kDoubleTolerance, "dual");
+    for (const Values& point : points_with_zeros()) {
+      expect_close(run_along<Dual<double>>(point, tangent).outputs(1), complex_step(point, tangent),
+                   kDoubleTolerance, "dual");
+    }
   });
 }
 
@@ -230,14 +242,18 @@ TEST_P(AdjointTest, HessianIsSymmetric) {
 // v'Hv from the adjoint over dual numbers, and from the forward alone over jets.
 TEST_P(AdjointTest, SecondDerivativeMatchesTheHessian) {
   for_shapes([&] {
-    const Values v = direction(2);
-    const Values Hv = hessian_times(v);
-    const Trial<Jet<double>> jets = run_along<Jet<double>>(inputs(), v);
-    const Values second = jets.outputs(2);
-    // Where the Hessian is zero its terms, of the size of the outputs, cancel to a rounding.
-    const double scale = dot_scale(adjoints(), jets.outputs(0));
-    EXPECT_NEAR(dot(adjoints(), second), dot(v, Hv),
-                kDoubleTolerance * (dot_scale(v, Hv) + dot_scale(adjoints(), second) + scale));
+    std::vector<Values> points = points_with_zeros();
+    points.push_back(inputs());
+    for (const Values& point : points) {
+      const Values v = direction(2);
+      const Values Hv = hessian_times(point, v);
+      const Trial<Jet<double>> jets = run_along<Jet<double>>(point, v);
+      const Values second = jets.outputs(2);
+      // Where the Hessian is zero its terms, of the size of the outputs, cancel to a rounding.
+      const double scale = dot_scale(adjoints(), jets.outputs(0));
+      EXPECT_NEAR(dot(adjoints(), second), dot(v, Hv),
+                  kDoubleTolerance * (dot_scale(v, Hv) + dot_scale(adjoints(), second) + scale));
+    }
   });
 }
 
