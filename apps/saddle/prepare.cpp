@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/exit_codes.h"
 #include "base/narrow.h"
 #include "commands.h"
@@ -13,9 +14,15 @@ namespace {
 
 data::PrepareOptions prepare_options(const config::Settings& settings) {
   const config::DataSettings& data = settings.data;
-  return {.source = required(data.source, "data.source"),
-          .dataset = "",
-          .revision = "",
+  if (!data.source && !data.dataset) {
+    fail(ErrorKind::kConfig,
+         "data.source is not given, and this command needs it or data.dataset: use --set "
+         "data.source=FOLDER, or --set data.dataset=c4 to download");
+  }
+  return {.source = data.source.value_or(""),
+          .dataset = data.dataset.value_or(""),
+          .revision = data.dataset ? data.revision : "",
+          .published = {.base_url = data.base_url, .directory = data.download_dir, .download = {}},
           .tokenizer_model = required(data.tokenizer, "data.tokenizer"),
           .directory = data.cache,
           .vocab_size = settings.model.vocab_size,
@@ -63,8 +70,8 @@ void add_prepare(CLI::App& program, Action& action) {
   const auto options = std::make_shared<SettingsOptions>();
   add_settings_options(*command, *options);
   command->footer(
-      "Reads data.source with data.tokenizer and writes data.cache, with as many training tokens\n"
-      "as the budget needs. " +
+      "Reads data.source, or downloads data.dataset, and writes data.cache with data.tokenizer: as\n"
+      "many training tokens as the budget needs. " +
       command->get_footer());
   command->callback([&action, options] { action = [options] { return run_prepare(*options); }; });
 }

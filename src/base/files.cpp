@@ -37,7 +37,8 @@ Path directory_of(const Path& path) {
   return parent.empty() ? Path(".") : parent;
 }
 
-// Makes a rename inside `directory` last through a power failure.
+}  // namespace
+
 void flush_directory(const Path& directory) {
   const int descriptor = open_file(directory, O_RDONLY | O_DIRECTORY, "open the directory");
   const int result = retry_interrupted([&] { return ::fsync(descriptor); });
@@ -46,8 +47,6 @@ void flush_directory(const Path& directory) {
   // Some file systems cannot flush a directory and say EINVAL: nothing more can be done there.
   if (result < 0 && code != EINVAL) fail_system("flush the directory", directory, code);
 }
-
-}  // namespace
 
 std::string read_file(const Path& path) {
   const int descriptor = open_file(path, O_RDONLY, "open");

@@ -20,6 +20,9 @@ std::string read_file(const Path& path);
 // Makes the directory and its parents; an error when that cannot be done or a file is in the way.
 void make_directories(const Path& path);
 
+// Makes what was renamed or made inside `directory` last through a power failure.
+void flush_directory(const Path& directory);
+
 // Writes `content` so that `path` holds either its old content or all of the new one, also when
 // the process is killed or the disk fills: written beside, flushed to disk, renamed.
 void write_file_atomically(const Path& path, std::string_view content);

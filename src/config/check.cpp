@@ -107,6 +107,15 @@ void check_checkpoints(const Settings& settings) {
   }
 }
 
+void check_data(const DataSettings& data) {
+  if (data.source && data.dataset) {
+    fail(ErrorKind::kConfig,
+         "data.source ({}) and data.dataset ({}) are both given, but prepare reads one of them: "
+         "set the other to null",
+         *data.source, *data.dataset);
+  }
+}
+
 void check_runtime(const RuntimeSettings& runtime, bool built_with_cuda) {
   if (runtime.amp && runtime.dtype != Precision::kFloat32) {
     fail(ErrorKind::kConfig, "runtime.amp true needs runtime.dtype float32, but it is {}",
@@ -141,6 +150,7 @@ int64_t parameter_count(const ModelSettings& model) {
 
 void check_settings(const Settings& settings, bool built_with_cuda) {
   check_model(settings.model);
+  check_data(settings.data);
   check_batch(settings);
   check_budget(settings);
   check_checkpoints(settings);

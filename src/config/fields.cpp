@@ -62,6 +62,15 @@ void add_data(std::vector<Field>& fields) {
               "directory of the token cache that prepare writes and train reads");
   section.add("source", &S::source, Nullable{Text{}}, Role::kExecution,
               "folder or glob of C4 files (.json.gz, .json, .jsonl) for prepare");
+  section.add("dataset", &S::dataset, Nullable{Text{}}, Role::kExecution,
+              "published dataset that prepare downloads, instead of data.source: c4");
+  section.add("revision", &S::revision, Text{}, Role::kExecution,
+              "branch, tag or commit of data.dataset");
+  section.add("base_url", &S::base_url, Text{}, Role::kExecution,
+              "where data.dataset is published, as https://HOST; http:// only on this machine or "
+              "a trusted network");
+  section.add("download_dir", &S::download_dir, Text{}, Role::kExecution,
+              "directory that keeps the downloaded files, under data.dataset/data.revision");
   section.add("tokenizer", &S::tokenizer, Nullable{Text{}}, Role::kExecution,
               "SentencePiece model file");
   section.add("shard_tokens", &S::shard_tokens, Integer{2, kMaxTokens}, Role::kExecution,

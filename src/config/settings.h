@@ -40,9 +40,13 @@ struct ModelSettings {
 };
 
 struct DataSettings {
-  std::string cache = "cache";           // directory of the token cache
-  std::optional<std::string> source;     // folder or glob of C4 files
-  std::optional<std::string> tokenizer;  // SentencePiece model file
+  std::string cache = "cache";         // directory of the token cache
+  std::optional<std::string> source;   // folder or glob of C4 files
+  std::optional<std::string> dataset;  // or a published dataset: c4
+  std::string revision = "main";       // of it: branch, tag or commit
+  std::string base_url = "https://huggingface.co";
+  std::string download_dir = "downloads";  // keeps its files
+  std::optional<std::string> tokenizer;    // SentencePiece model file
   int64_t shard_tokens = 16777216;
   int64_t shuffle_buffer = 10000;  // documents
   int64_t shuffle_seed = 42;

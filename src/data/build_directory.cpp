@@ -1,11 +1,8 @@
 #include "data/build_directory.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "base/error.h"
 
@@ -27,16 +24,6 @@ FileLock lock_for(const Path& target) {
   make_directories(target.parent_path());
   return FileLock(target.parent_path() / fmt::format(".{}.lock", target.filename().string()),
                   fmt::format("prepare into {}", target.string()));
-}
-
-void sync_directory(const Path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const int code = descriptor < 0 ? -1 : ::fsync(descriptor);
-  const int reason = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (code != 0) {
-    fail(ErrorKind::kIo, "cannot flush the directory {}: {}", path.string(), std::strerror(reason));
-  }
 }
 
 bool all_digits(const std::string& text) {
@@ -83,7 +70,7 @@ const Path& BuildDirectory::create(Log* log) {
 }
 
 void BuildDirectory::publish() {
-  sync_directory(building_);
+  flush_directory(building_);
   std::error_code code;
   std::filesystem::rename(building_, target_, code);
   if (code) {
@@ -91,7 +78,7 @@ void BuildDirectory::publish() {
          code.message());
   }
   building_.clear();
-  sync_directory(target_.parent_path());
+  flush_directory(target_.parent_path());
 }
 
 }  // namespace saddle::data

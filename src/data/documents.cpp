@@ -84,13 +84,17 @@ DocumentFiles find_document_files(const std::string& source) {
   return files;
 }
 
-DocumentReader::DocumentReader(std::vector<Path> files) : files_(std::move(files)) {}
+DocumentReader::DocumentReader(std::shared_ptr<FileSequence> files) : files_(std::move(files)) {}
+
+DocumentReader::DocumentReader(std::vector<Path> files)
+    : DocumentReader(std::make_shared<LocalFiles>(std::move(files))) {}
 
 std::optional<std::string> DocumentReader::next() {
   while (true) {
     if (!lines_) {
-      if (state_.files == static_cast<int64_t>(files_.size())) return std::nullopt;
-      lines_.emplace(files_[static_cast<size_t>(state_.files)]);
+      if (state_.files == files_->count()) return std::nullopt;
+      path_ = files_->fetch(state_.files);
+      lines_.emplace(path_);
       ++state_.files;
     }
     const bool any = lines_->next(&line_);
@@ -109,8 +113,7 @@ std::optional<std::string> DocumentReader::next() {
 }
 
 std::optional<std::string> DocumentReader::parse_line() {
-  const Path& path = files_[static_cast<size_t>(state_.files - 1)];
-  const std::string where = fmt::format("{} line {}", path.string(), lines_->line());
+  const std::string where = fmt::format("{} line {}", path_.string(), lines_->line());
   // The JSON library takes a NUL for the end of its input, and would drop what comes behind it.
   if (line_.find('\0') != std::string::npos) {
     fail(ErrorKind::kData, "{}: not valid JSON: a NUL byte", where);

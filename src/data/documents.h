@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
+#include "data/file_sequence.h"
 #include "data/lines.h"
 
 namespace saddle::data {
@@ -37,11 +39,12 @@ struct ReadingState {
 // The documents of files one after another.
 class DocumentReader {
  public:
+  explicit DocumentReader(std::shared_ptr<FileSequence> files);
   explicit DocumentReader(std::vector<Path> files);
 
   // The text of the next document; nothing at the end. Documents without text are left out and
   // counted. An Error of kind kData with file and line when a line is not a JSON object, its text
-  // is not a string, or is not valid Unicode.
+  // is not a string, or is not valid Unicode; others as of FileSequence::fetch().
   std::optional<std::string> next();
 
   const ReadingState& state() const { return state_; }
@@ -49,7 +52,8 @@ class DocumentReader {
  private:
   std::optional<std::string> parse_line();
 
-  std::vector<Path> files_;
+  std::shared_ptr<FileSequence> files_;
+  Path path_;  // of the file that is read
   std::optional<LineReader> lines_;
   std::string line_;
   int64_t bytes_before_ = 0;  // in the files read to their end

@@ -1,13 +1,14 @@
 #include "data/prepare.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/error.h"
-#include "base/sha256.h"
 #include "data/build_directory.h"
 #include "data/documents.h"
+#include "data/file_sequence.h"
 #include "data/pipeline.h"
 #include "data/reuse.h"
 #include "data/shard_writer.h"
@@ -28,12 +29,31 @@ void check_options(const PrepareOptions& options) {
       fail(ErrorKind::kConfig, "expected at least 1 {} token, found {}", name, *tokens);
     }
   }
+  if (options.source.empty() && options.dataset.empty()) {
+    fail(ErrorKind::kConfig, "neither a source of documents nor a published dataset is given");
+  }
   if (options.workers < 0) {
     fail(ErrorKind::kConfig, "expected 0 or more workers, found {}", options.workers);
   }
 }
 
-DocumentFiles find_both_splits(const PrepareOptions& options, Log* log) {
+// The files of both splits.
+struct Inputs {
+  std::string name;  // for messages
+  std::shared_ptr<FileSequence> train;
+  std::shared_ptr<FileSequence> validation;
+};
+
+Inputs published_inputs(const PrepareOptions& options, Log* log) {
+  const PublishedDataset dataset = find_dataset(options.dataset);
+  const auto files_of = [&](Split split) {
+    return std::make_shared<DatasetFiles>(dataset, options.revision, split, options.published, log);
+  };
+  return {fmt::format("{} ({})", options.dataset, options.revision), files_of(Split::kTrain),
+          files_of(Split::kValidation)};
+}
+
+Inputs local_inputs(const PrepareOptions& options, Log* log) {
   DocumentFiles files = find_document_files(options.source);
   for (const Path& path : files.ignored) {
     log->warn("{} is left out: its name says neither train nor validation", path.string());
@@ -44,24 +64,35 @@ DocumentFiles find_both_splits(const PrepareOptions& options, Log* log) {
            split_name(split), split_name(split));
     }
   }
-  return files;
+  return {options.source, std::make_shared<LocalFiles>(std::move(files.train)),
+          std::make_shared<LocalFiles>(std::move(files.validation))};
 }
 
-int64_t total_bytes(const std::vector<Path>& files) {
-  int64_t bytes = 0;
-  for (const Path& path : files) bytes += InputFile(path).size();
-  return bytes;
+Inputs find_inputs(const PrepareOptions& options, Log* log) {
+  return options.source.empty() ? published_inputs(options, log) : local_inputs(options, log);
 }
+
+// Ends a download that nobody waits for any more. To be destroyed before its reader.
+class CancelAtEnd {
+ public:
+  explicit CancelAtEnd(FileSequence* files) : files_(files) {}
+  CancelAtEnd(const CancelAtEnd&) = delete;
+  CancelAtEnd& operator=(const CancelAtEnd&) = delete;
+  ~CancelAtEnd() { files_->cancel(); }
+
+ private:
+  FileSequence* files_;
+};
 
 // Makes the shards of one split and says how far it is.
 class SplitBuilder {
  public:
-  SplitBuilder(Split split, std::vector<Path> files, std::optional<int64_t> limit,
+  SplitBuilder(Split split, const Inputs& inputs, std::optional<int64_t> limit,
                const PrepareOptions& options, const Path& directory, Log* log)
       : split_(split),
-        files_(std::move(files)),
+        inputs_name_(inputs.name),
+        files_(split == Split::kTrain ? inputs.train : inputs.validation),
         limit_(limit),
-        source_bytes_(total_bytes(files_)),
         options_(options),
         writer_(directory, split, options.shard_tokens),
         log_(log) {}
@@ -72,6 +103,7 @@ class SplitBuilder {
     TokenPipeline pipeline(
         DocumentShuffler(DocumentReader(files_), capacity, options_.shuffle_seed), tokenizer,
         workers);
+    const CancelAtEnd cancel(files_.get());
     bool cut = false;
     while (!cut) {
       std::optional<TokenizedDocument> document = pipeline.next();
@@ -120,7 +152,8 @@ class SplitBuilder {
 
   // The documents of all files are about as many for each compressed byte as those read so far.
   double share_of_documents() const {
-    const double all = static_cast<double>(read_.documents) * static_cast<double>(source_bytes_) /
+    const double all = static_cast<double>(read_.documents) *
+                       static_cast<double>(files_->total_bytes()) /
                        static_cast<double>(std::max<int64_t>(read_.bytes, 1));
     return static_cast<double>(record_.documents) / std::max(all, 1.0);
   }
@@ -132,19 +165,20 @@ class SplitBuilder {
       log_->warn("{}: {} documents were left out: {}", split_name(split_), count, reason);
     }
     if (record_.tokens == 0) {
-      fail(ErrorKind::kData, "{}: the {} files hold no document with text", options_.source,
+      fail(ErrorKind::kData, "{}: the {} files hold no document with text", inputs_name_,
            split_name(split_));
     }
-    files_.resize(static_cast<size_t>(read_.files));
-    for (const Path& path : files_) record_.sources.push_back(describe_source(path));
+    for (int64_t i = 0; i < read_.files; ++i) {
+      record_.sources.push_back(describe_source(files_->fetch(i)));
+    }
     log_->info("{}: {} documents, {} tokens{}", split_name(split_), record_.documents,
                record_.tokens, record_.complete ? "" : " (cut at what was asked for)");
   }
 
   Split split_;
-  std::vector<Path> files_;
+  std::string inputs_name_;
+  std::shared_ptr<FileSequence> files_;
   std::optional<int64_t> limit_;
-  int64_t source_bytes_;
   const PrepareOptions& options_;
   ShardWriter writer_;
   Log* log_;
@@ -154,7 +188,7 @@ class SplitBuilder {
 };
 
 CacheManifest build_cache(const PrepareOptions& options, const Tokenizer& tokenizer,
-                          const DocumentFiles& files, const Path& directory, Log* log) {
+                          const Inputs& inputs, const Path& directory, Log* log) {
   CacheManifest manifest;
   manifest.dataset = options.dataset;
   manifest.revision = options.revision;
@@ -164,27 +198,27 @@ CacheManifest build_cache(const PrepareOptions& options, const Tokenizer& tokeni
   manifest.shuffle_seed = options.shuffle_seed;
   manifest.shuffle_buffer = options.shuffle_buffer;
   manifest.shard_tokens = options.shard_tokens;
-  manifest.validation = SplitBuilder(Split::kValidation, files.validation,
-                                     options.validation_tokens, options, directory, log)
-                            .build(tokenizer);
+  manifest.validation =
+      SplitBuilder(Split::kValidation, inputs, options.validation_tokens, options, directory, log)
+          .build(tokenizer);
   manifest.train =
-      SplitBuilder(Split::kTrain, files.train, options.train_tokens, options, directory, log)
+      SplitBuilder(Split::kTrain, inputs, options.train_tokens, options, directory, log)
           .build(tokenizer);
   const int64_t found = manifest.train.tokens;
   if (options.train_tokens && found < *options.train_tokens) {
     fail(ErrorKind::kData,
          "the training documents of {} give {} tokens, but {} are needed: add files, or set "
          "training.max_tokens to at most {} (data.prepare_train_tokens to at most {})",
-         options.source, found, *options.train_tokens, found - 1, found);
+         inputs.name, found, *options.train_tokens, found - 1, found);
   }
   write_json(directory / kManifestName, manifest_to_json(manifest));
   return manifest;
 }
 
 PrepareSummary reuse_cache(const PrepareOptions& options, const Tokenizer& tokenizer,
-                           const DocumentFiles& files, Log* log) {
+                           const Inputs& inputs, Log* log) {
   const TokenCache cache(options.directory);
-  check_same_request(cache, options, tokenizer, files);
+  check_same_request(cache, options, tokenizer, *inputs.train, *inputs.validation);
   log->info("{} is there already: verifying its checksums", options.directory.string());
   cache.verify();
   PrepareSummary summary;
@@ -201,14 +235,14 @@ PrepareSummary prepare(const PrepareOptions& options, Log* log) {
   const Stopwatch watch;
   const Tokenizer tokenizer(options.tokenizer_model);
   check_vocabulary(tokenizer, options.vocab_size);
-  const DocumentFiles files = find_both_splits(options, log);
+  const Inputs inputs = find_inputs(options, log);
   // A finished cache never changes, so it needs no lock and may lie where nobody can write.
-  if (is_cache(options.directory)) return reuse_cache(options, tokenizer, files, log);
+  if (is_cache(options.directory)) return reuse_cache(options, tokenizer, inputs, log);
   BuildDirectory building(options.directory);
   // Another process may have finished before this one got the lock.
-  if (is_cache(options.directory)) return reuse_cache(options, tokenizer, files, log);
+  if (is_cache(options.directory)) return reuse_cache(options, tokenizer, inputs, log);
 
-  build_cache(options, tokenizer, files, building.create(log), log);
+  build_cache(options, tokenizer, inputs, building.create(log), log);
   building.publish();
   PrepareSummary summary;
   summary.manifest = read_manifest(options.directory / kManifestName);

@@ -8,13 +8,17 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "data/cache.h"
+#include "data/dataset.h"
 
 namespace saddle::data {
 
 struct PrepareOptions {
-  std::string source;   // a folder, a glob pattern or a file: find_document_files()
-  std::string dataset;  // for people, stored in the manifest
+  // A folder, a glob pattern or a file (find_document_files()); `dataset` and `revision` are then
+  // only for people. Empty: the published dataset of that name and revision (data/dataset.h).
+  std::string source;
+  std::string dataset;  // stored in the manifest, as is the revision
   std::string revision;
+  DatasetOptions published;  // how to get a published dataset
   Path tokenizer_model;
   Path directory;                            // where the cache appears when it is complete
   int64_t vocab_size = 32'000;               // that the tokenizer must have
@@ -37,7 +41,9 @@ struct PrepareSummary {
 // Tokenizes the documents of both splits, each followed by the end-of-sequence id, and publishes
 // the cache by one rename. Training documents pass through a shuffle buffer (data/shuffle.h) and
 // are cut at exactly `train_tokens`; validation keeps its order and is cut at `validation_tokens`.
-// The bytes do not depend on the number of workers.
+// The bytes do not depend on the number of workers, nor on whether files of a published dataset
+// were downloaded or lay here. They are downloaded one by one, as far as the tokens asked for need
+// them.
 //
 // A finished cache in `directory` is verified and, when it was made from the same request and has
 // at least `train_tokens`, reused; otherwise an Error of kind kConfig says what differs. Fewer

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/sha256.h"
 
 namespace saddle::data {
 
@@ -27,18 +26,19 @@ class Differences {
 };
 
 // A cache that took all documents has all files; one that was cut has the first of them.
-void compare_sources(const SplitRecord& split, Split which, const std::vector<Path>& files,
+void compare_sources(const SplitRecord& split, Split which, const FileSequence& files,
                      Differences* differences) {
-  const std::vector<SourceRecord>& sources = split.sources;
-  if (files.size() < sources.size() || (split.complete && files.size() > sources.size())) {
-    differences->add(fmt::format("it was made from {} {} files, there are {} now", sources.size(),
-                                 split_name(which), files.size()));
+  const auto made_from = static_cast<int64_t>(split.sources.size());
+  if (files.count() < made_from || (split.complete && files.count() > made_from)) {
+    differences->add(fmt::format("it was made from {} {} files, there are {} now", made_from,
+                                 split_name(which), files.count()));
     return;
   }
-  for (size_t i = 0; i < sources.size(); ++i) {
-    if (describe_source(files[i]) != sources[i]) {
+  for (int64_t i = 0; i < made_from; ++i) {
+    const SourceRecord& source = split.sources[static_cast<size_t>(i)];
+    if (!files.matches(i, source)) {
       differences->add(fmt::format("the source {} is not the one it was made from ({})",
-                                   files[i].string(), sources[i].name));
+                                   files.name(i), source.name));
     }
   }
 }
@@ -68,12 +68,9 @@ void compare_sizes(const CacheManifest& manifest, const PrepareOptions& options,
 
 }  // namespace
 
-SourceRecord describe_source(const Path& path) {
-  return {path.filename().string(), InputFile(path).size(), sha256_file(path)};
-}
-
 void check_same_request(const TokenCache& cache, const PrepareOptions& options,
-                        const Tokenizer& tokenizer, const DocumentFiles& files) {
+                        const Tokenizer& tokenizer, const FileSequence& train,
+                        const FileSequence& validation) {
   const CacheManifest& manifest = cache.manifest();
   Differences differences;
   differences.compare("dataset", manifest.dataset, options.dataset);
@@ -85,8 +82,8 @@ void check_same_request(const TokenCache& cache, const PrepareOptions& options,
   compare_sizes(manifest, options, &differences);
   // Hashing the sources takes long, so it comes when nothing else differs.
   if (differences.empty()) {
-    compare_sources(manifest.train, Split::kTrain, files.train, &differences);
-    compare_sources(manifest.validation, Split::kValidation, files.validation, &differences);
+    compare_sources(manifest.train, Split::kTrain, train, &differences);
+    compare_sources(manifest.validation, Split::kValidation, validation, &differences);
   }
   if (!differences.empty()) {
     fail(ErrorKind::kConfig, "{} was made from another request: {}; choose a new directory",

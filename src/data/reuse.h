@@ -2,19 +2,17 @@
 #pragma once
 
 #include "data/cache.h"
-#include "data/documents.h"
+#include "data/file_sequence.h"
 #include "data/prepare.h"
 #include "data/tokenizer.h"
 
 namespace saddle::data {
 
-// Name, size and SHA-256 of a file of documents.
-SourceRecord describe_source(const Path& path);
-
 // An Error of kind kConfig that names every field in which `cache` differs from what `options`
-// would make of `files`, and says to choose a new directory. More training tokens than asked for
+// would make of the files, and says to choose a new directory. More training tokens than asked for
 // are no difference: the first of them are the same.
 void check_same_request(const TokenCache& cache, const PrepareOptions& options,
-                        const Tokenizer& tokenizer, const DocumentFiles& files);
+                        const Tokenizer& tokenizer, const FileSequence& train,
+                        const FileSequence& validation);
 
 }  // namespace saddle::data

@@ -87,6 +87,8 @@ TEST(CommandLine, ErrorsOfSettingsAreOneLineAndTheCodeOfTheirKind) {
       {"--set optimizer.lr=-1", ErrorKind::kConfig,
        "--set optimizer.lr=-1: optimizer.lr is -1, but must be a number of at least 0"},
       {"", ErrorKind::kConfig, "data.source is not given, and this command needs it"},
+      {"--set data.source=x --set data.dataset=c4", ErrorKind::kConfig,
+       "data.source (x) and data.dataset (c4) are both given"},
       {"--set data.source=x", ErrorKind::kConfig, "data.tokenizer is not given"},
       {"--set runtime.device=cpu --set runtime.sdpa_backend=flash", ErrorKind::kDevice,
        "runtime.sdpa_backend flash"},

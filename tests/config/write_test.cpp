@@ -26,6 +26,10 @@ Settings unusual_settings() {
              .rope_theta = 1.0 / 3.0};
   s.data = {.cache = "null",
             .source = "a \"b\" \\ \n\t\x01\x7f: # '\u00e4\U0001f600",
+            .dataset = "null",
+            .revision = "v1",
+            .base_url = "http://127.0.0.1:8000",
+            .download_dir = "~",
             .tokenizer = " 12 ",
             .shard_tokens = 1000,
             .shuffle_buffer = 1,
@@ -103,7 +107,7 @@ TEST(Fields, AreNamedOnceAndDescribed) {
   }
   // A setting without a row would be lost in resolved.yaml: one that is not written reads back as
   // its default, which ReadsBackToTheSameSettings sees only if unusual_settings changes it.
-  EXPECT_EQ(keys.size(), 8u + 11u + 10u + 8u + 3u + 9u);
+  EXPECT_EQ(keys.size(), 8u + 15u + 10u + 8u + 3u + 9u);
 }
 
 TEST(Recipe, HoldsWhatDecidesTheNumbers) {
@@ -116,10 +120,11 @@ TEST(Recipe, HoldsWhatDecidesTheNumbers) {
     EXPECT_TRUE(keys.contains(key)) << key;
   }
   for (const char* key :
-       {"data.cache", "data.source", "data.tokenizer", "data.prefetch", "data.prepare_workers",
-        "training.log_every", "training.checkpoint_policy", "training.checkpoint_epochs",
-        "training.checkpoint_every", "evaluation.batch_size", "runtime.device", "runtime.threads",
-        "runtime.compile", "runtime.compile_mode", "runtime.sdpa_backend", "runtime.output_dir"}) {
+       {"data.cache", "data.source", "data.dataset", "data.revision", "data.tokenizer",
+        "data.prefetch", "data.prepare_workers", "training.log_every", "training.checkpoint_policy",
+        "training.checkpoint_epochs", "training.checkpoint_every", "evaluation.batch_size",
+        "runtime.device", "runtime.threads", "runtime.compile", "runtime.compile_mode",
+        "runtime.sdpa_backend", "runtime.output_dir"}) {
     EXPECT_FALSE(keys.contains(key)) << key;
   }
   EXPECT_EQ(keys["runtime.dtype"], "float32");

@@ -184,7 +184,7 @@ TEST_F(PrepareTest, EscapedDocumentsGiveTheSameTokens) {
   for (const std::string& text : texts) {
     // The library can write every other character as an escape; the slash is done by hand.
     std::string line = Json({{"timestamp", "other"}, {"text", text}}).dump(-1, ' ', true);
-    for (size_t i = 0; (i = line.find('/', i)) != std::string::npos; i += 2) line.insert(i, "\\");
+    for (size_t i = 0; (i = line.find('/', i)) != std::string::npos; i += 2) line.insert(i, 1, '\\');
     escaped += line + "\n";
   }
   EXPECT_EQ(std::count_if(escaped.begin(), escaped.end(), [](char c) { return (c & 0x80) != 0; }),

@@ -1,0 +1,64 @@
+// Files fetched over HTTPS: resumed where a connection broke, tried again when the network or the
+// server fails, checked, and published whole.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "data/http.h"
+
+namespace saddle::data {
+
+struct DownloadOptions {
+  HttpOptions http;
+  int64_t retries = 8;               // failures in a row that brought nothing new
+  int64_t content_retries = 2;       // further tries when what came is not what was expected
+  double first_delay_s = 1.0;        // before the first retry; doubles with each failure in a row
+  double max_delay_s = 60.0;         // where the doubling ends
+  double max_retry_after_s = 300.0;  // the longest wait that a server may ask for (Retry-After)
+};
+
+struct DownloadRequest {
+  std::string url = {};
+  Path destination = {};
+  std::optional<int64_t> bytes = {};  // that the file must have
+  std::string sha256 = {};            // that it must have, in hexadecimal digits; empty when unknown
+};
+
+struct DownloadResult {
+  bool present = false;  // the destination was there already and is what was expected
+  int64_t bytes = 0;     // of the file
+  int64_t received = 0;  // through the network, in this call
+  int64_t requests = 0;  // sent in this call
+};
+
+// Brings the file at `url` to `destination`.
+//
+// The bytes gather beside it (data/part_file.h) and stay there when the process is killed or gives
+// up. The next attempt asks for the rest (Range) when it can tell that the file is the same:
+// because its SHA-256 is known, or else by a strong ETag (If-Range); a server that sends the whole,
+// or another file, makes it start again. Broken and stalled connections and the statuses of
+// is_passing() are tried again after a growing wait, or the one that the server asks for. The file
+// gets its name when it is flushed to disk and has the size and hash that were expected.
+//
+// Errors: kData when the size or the hash is wrong each time; kIo, with the URL, for every other
+// status, when the retries are used up, when another process downloads the same file, when the disk
+// is full, and after the wish to stop.
+DownloadResult download_file(const DownloadRequest& request, const DownloadOptions& options,
+                             Log* log);
+
+// What a server says about a file without sending it.
+struct RemoteFile {
+  std::optional<int64_t> bytes = {};
+  std::string sha256 = {};  // empty when the server does not say
+};
+
+// Asks with HEAD, with retries as above. A file that a server keeps elsewhere is described by the
+// headers X-Linked-Size and X-Linked-ETag of its redirect, others by their Content-Length. A server
+// that takes no HEAD gives an empty description.
+RemoteFile describe_url(const std::string& url, const DownloadOptions& options, Log* log);
+
+}  // namespace saddle::data
