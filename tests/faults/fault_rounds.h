@@ -1,0 +1,42 @@
+// How often a fault is provoked, and at which random moments.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/random.h"
+#include "support/started_program.h"
+
+namespace saddle {
+
+// A few rounds in a test run; scripts/faults.sh asks for a hundred.
+inline int fault_rounds() {
+  const std::string rounds = environment_variable("SADDLE_FAULT_ROUNDS");
+  return rounds.empty() ? 6 : std::max(1, std::atoi(rounds.c_str()));
+}
+
+// Random moments within the time that undisturbed work takes.
+class RandomMoments {
+ public:
+  explicit RandomMoments(double seconds)
+      : seconds_(seconds),
+        random_(static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()),
+                RandomPurpose::kTest) {}
+
+  void sleep() {
+    const double seconds = seconds_ * random_.uniform(next_++);
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  }
+
+ private:
+  double seconds_;
+  RandomStream random_;
+  uint64_t next_ = 0;
+};
+
+}  // namespace saddle

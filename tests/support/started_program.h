@@ -1,0 +1,37 @@
+// The program running beside the test, to be killed, signalled or waited for.
+#pragma once
+
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include "base/files.h"
+#include "support/child_process.h"
+#include "support/temporary_directory.h"
+
+namespace saddle {
+
+class StartedProgram {
+ public:
+  // `arguments` as typed in a shell behind "saddle".
+  explicit StartedProgram(const std::string& arguments)
+      : printed_(directory_ / "printed"),
+        process_(
+            [command = "exec '" SADDLE_PROGRAM "' " + arguments + " >'" + printed_ + "' 2>&1"] {
+              ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+              return 127;
+            }) {}
+
+  void kill(int signal) const { process_.kill(signal); }
+  // The exit code, or -1 when a signal ended it.
+  int wait() { return process_.exit_status(); }
+  std::string printed() const { return read_file(printed_); }
+
+ private:
+  TemporaryDirectory directory_;
+  std::string printed_;
+  ChildProcess process_;
+};
+
+}  // namespace saddle
