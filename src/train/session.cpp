@@ -100,10 +100,12 @@ Session<T>::Session(const config::Settings& run_settings, const TrainOptions& op
 
 template <class T>
 Path Session<T>::begin_files(Log& log) {
-  directory.write_records(settings, context.threads(), resumed ? resumed->path() : Path());
+  directory.write_records(settings, context.threads(), resumed ? resumed->path() : Path(),
+                          cache.identity());
   // Results of updates that come later than the state that the run goes on from.
   std::filesystem::remove(directory.file("result.json"));
-  if (!state.best) std::filesystem::remove(directory.file("best.json"));
+  std::filesystem::remove(directory.file("best.json"));
+  if (state.best) write_json(directory.file("best.json"), to_json(*state.best));
   cut_metrics(directory.metrics(), state, log);
   return directory.metrics();
 }

@@ -30,8 +30,8 @@ struct Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Writes the records of the run into its directory, and removes from its results what a resumed
-  // run repeats. Returns the path of metrics.jsonl.
+  // Writes the records of the run into its directory, and sets its results back to where a resumed
+  // run goes on. Returns the path of metrics.jsonl.
   Path begin_files(Log& log);
 
   config::Settings settings;

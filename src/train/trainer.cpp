@@ -107,17 +107,17 @@ class Trainer {
   void report(const UpdateResult& result) {
     const EpochPlan& plan = session_.plan;
     const bool last = state_.position == plan.total_blocks();
+    const int64_t epoch = plan.completed_epochs(state_.position - 1) + 1;  // of this update
     const double speed = rate(piece_tokens_, state_.seconds.training - training_before_);
-    log_.progress(fmt::format(
-        "step {}/{}  epoch {}/{}  loss {:.4f}  {} tokens/s  time left {}", state_.step,
-        plan.total_updates(), std::min(plan.completed_epochs(state_.position) + 1, plan.epochs()),
-        plan.epochs(), result.mean_loss(), human_count(speed), human_duration(time_left())));
+    log_.progress(fmt::format("step {}/{}  epoch {}/{}  loss {:.4f}  {} tokens/s  time left {}",
+                              state_.step, plan.total_updates(), epoch, plan.epochs(),
+                              result.mean_loss(), human_count(speed), human_duration(time_left())));
     if (state_.step % session_.settings.training.log_every != 0 && !last) return;
     metrics_.append(
         {{"type", kTrainLine},
          {"step", state_.step},
          {"tokens", tokens()},
-         {"epoch", plan.completed_epochs(state_.position - 1) + 1},
+         {"epoch", epoch},
          {"loss", json_number(result.mean_loss())},
          {"grad_norm", json_number(result.largest_grad_norm())},
          {"lr", json_number(result.lr)},

@@ -85,6 +85,8 @@ TEST(Resume, FromEveryStateOfARun) {
         << name;
     EXPECT_EQ(outcome.validation->loss,
               read_json(reference.file("result.json")).at("validation").at("loss").get<double>());
+    EXPECT_EQ(read_json(run.file("best.json")).at("loss"),
+              read_json(reference.file("best.json")).at("loss"));
   }
 }
 
