@@ -70,8 +70,8 @@ void add_prepare(CLI::App& program, Action& action) {
   const auto options = std::make_shared<SettingsOptions>();
   add_settings_options(*command, *options);
   command->footer(
-      "Reads data.source, or downloads data.dataset, and writes data.cache with data.tokenizer: as\n"
-      "many training tokens as the budget needs. " +
+      "Reads data.source, or downloads data.dataset, and writes data.cache with data.tokenizer,\n"
+      "with as many training tokens as the budget needs. " +
       command->get_footer());
   command->callback([&action, options] { action = [options] { return run_prepare(*options); }; });
 }

@@ -19,7 +19,7 @@ namespace saddle::data {
 struct DatasetOptions {
   std::string base_url = "https://huggingface.co";  // http:// only where no one else can listen
   Path directory = "downloads";                     // keeps the files, under DATASET/REVISION
-  DownloadOptions download;
+  DownloadOptions download = {};
 };
 
 // A dataset whose files lie at BASE/datasets/REPOSITORY/resolve/REVISION/FOLDER/FILE.
