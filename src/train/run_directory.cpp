@@ -36,12 +36,14 @@ std::string RunDirectory::used_by() const {
 }
 
 void RunDirectory::write_records(const config::Settings& settings, int threads,
-                                 const Path& resumed_from) const {
+                                 const Path& resumed_from,
+                                 const std::string& data_identity) const {
   write_file_atomically(file("resolved.yaml"), config::to_yaml(settings));
   Json environment = {{"started", utc_timestamp()},
                       {"resumed_from", nullptr},
                       {"device", "cpu"},
                       {"threads", threads},
+                      {"data_identity", data_identity},
                       {"build", build_description()},
                       {"machine", machine_description()}};
   if (!resumed_from.empty()) environment["resumed_from"] = resumed_from.string();

@@ -23,8 +23,10 @@ class RunDirectory {
   // checkpoints), or empty.
   std::string used_by() const;
 
-  // resolved.yaml and environment.json. `resumed_from`: a path, or empty.
-  void write_records(const config::Settings& settings, int threads, const Path& resumed_from) const;
+  // resolved.yaml and environment.json. `resumed_from`: a path, or empty; `data_identity`: of the
+  // token cache.
+  void write_records(const config::Settings& settings, int threads, const Path& resumed_from,
+                     const std::string& data_identity) const;
 
  private:
   Path path_;
