@@ -15,6 +15,21 @@ struct Tokenizer::Processor {
   sentencepiece::SentencePieceProcessor pieces;
 };
 
+namespace {
+
+void check_id(uint16_t id, int64_t vocab_size) {
+  if (id >= vocab_size) {
+    fail(ErrorKind::kData, "id {} is not under the vocabulary of {}", id, vocab_size);
+  }
+}
+
+std::optional<uint16_t> id_in(int id, int64_t vocab_size) {
+  if (id < 0 || id >= vocab_size) return std::nullopt;
+  return narrow<uint16_t>(id);
+}
+
+}  // namespace
+
 Tokenizer::Tokenizer(const Path& model_file)
     : path_(model_file), processor_(std::make_unique<Processor>()) {
   const std::string bytes = read_file(model_file);
@@ -39,6 +54,19 @@ Tokenizer::Tokenizer(const Path& model_file)
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
+std::optional<uint16_t> Tokenizer::bos_id() const {
+  return id_in(processor_->pieces.bos_id(), vocab_size_);
+}
+
+std::optional<uint16_t> Tokenizer::unk_id() const {
+  return id_in(processor_->pieces.unk_id(), vocab_size_);
+}
+
+std::string Tokenizer::piece(uint16_t id) const {
+  check_id(id, vocab_size_);
+  return processor_->pieces.IdToPiece(id);
+}
+
 void Tokenizer::encode(std::string_view text, std::vector<uint16_t>* ids) const {
   std::vector<int> wide;
   const auto status = processor_->pieces.Encode(text, &wide);
@@ -57,11 +85,7 @@ std::vector<uint16_t> Tokenizer::encode(std::string_view text) const {
 }
 
 std::string Tokenizer::decode(std::span<const uint16_t> ids) const {
-  for (const uint16_t id : ids) {
-    if (id >= vocab_size_) {
-      fail(ErrorKind::kData, "id {} is not under the vocabulary of {}", id, vocab_size_);
-    }
-  }
+  for (const uint16_t id : ids) check_id(id, vocab_size_);
   std::string text;
   const auto status = processor_->pieces.Decode(std::vector<int>(ids.begin(), ids.end()), &text);
   if (!status.ok()) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,11 @@ class Tokenizer {
   const std::string& sha256() const { return sha256_; }  // of the model file
   int64_t vocab_size() const { return vocab_size_; }
   uint16_t eos_id() const { return eos_id_; }
+  std::optional<uint16_t> bos_id() const;  // nothing when the model has no such piece
+  std::optional<uint16_t> unk_id() const;
+
+  // The piece of an id as the model writes it (</s>, a space as U+2581).
+  std::string piece(uint16_t id) const;
 
   // Appends the ids of `text` (UTF-8) to `ids`, without special tokens.
   void encode(std::string_view text, std::vector<uint16_t>* ids) const;

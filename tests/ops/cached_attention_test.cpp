@@ -46,7 +46,7 @@ std::vector<T> in_pieces(Context& context, View<const T> q, View<const T> k, Vie
 
 template <class T>
 double largest_difference(const std::vector<int64_t>& ends) {
-  Context context(2);
+  Context context(ends.size() < 10 ? 2 : 1);  // many small pieces leave little to share
   const auto q = random_tensor<T>(context, kWorkers, kPositions, kCols, 1);
   const auto k = random_tensor<T>(context, kWorkers, kPositions, kCols, 2);
   const auto v = random_tensor<T>(context, kWorkers, kPositions, kCols, 3);

@@ -1,0 +1,95 @@
+#include "base/staged_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <system_error>
+
+#include "base/system_error.h"
+
+namespace saddle {
+namespace {
+
+// Without the trailing slash that a user may have typed, so that it has a name and a parent.
+Path named_path(const Path& path) {
+  Path whole = std::filesystem::absolute(path).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();
+  if (!whole.has_filename()) {
+    fail(ErrorKind::kConfig, "'{}' cannot be made: it has no name", path.string());
+  }
+  return whole;
+}
+
+// A descriptor of the directory with its lock, or -1 when another process holds the lock.
+int open_locked(const Path& directory) {
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return -1;
+  if (retry_interrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0) {
+    return descriptor;
+  }
+  ::close(descriptor);
+  return -1;
+}
+
+void refuse_what_is_there(const Path& target) {
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(target, error);
+  if (!std::filesystem::exists(status)) return;
+  if (std::filesystem::is_directory(status) && std::filesystem::is_empty(target, error)) return;
+  fail(ErrorKind::kConfig, "'{}' is there already: choose a new directory", target.string());
+}
+
+}  // namespace
+
+StagedDirectory::StagedDirectory(const Path& target) : target_(named_path(target)) {
+  refuse_what_is_there(target_);
+  make_directories(target_.parent_path());
+  remove_leftovers();
+  // mkdir finds the first free number, so that writers of one target do not meet.
+  for (int number = 0; descriptor_ < 0; ++number) {
+    const Path path = target_.parent_path() / (prefix() + std::to_string(number));
+    if (::mkdir(path.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      fail_system("make the directory", path);
+    }
+    descriptor_ = open_locked(path);  // fails when another writer has just taken it for a leftover
+    if (descriptor_ >= 0) staged_ = path;
+  }
+}
+
+StagedDirectory::~StagedDirectory() {
+  std::error_code ignored;  // nothing can be done about it; the next writer removes it
+  if (!staged_.empty()) std::filesystem::remove_all(staged_, ignored);
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::string StagedDirectory::prefix() const {
+  return fmt::format(".{}.staged-", target_.filename().string());
+}
+
+void StagedDirectory::remove_leftovers() const {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(target_.parent_path(), error)) {
+    if (!entry.path().filename().string().starts_with(prefix())) continue;
+    if (entry.is_symlink(error) || !entry.is_directory(error)) continue;
+    const int descriptor = open_locked(entry.path());
+    if (descriptor < 0) continue;  // somebody is writing there
+    std::filesystem::remove_all(entry.path(), error);
+    ::close(descriptor);
+  }
+}
+
+void StagedDirectory::publish() {
+  flush_directory(staged_);
+  if (::rename(staged_.c_str(), target_.c_str()) != 0) {
+    const int code = errno;
+    refuse_what_is_there(target_);  // another writer was first
+    fail_system("put in place", target_, code);
+  }
+  staged_.clear();
+  flush_directory(target_.parent_path());
+}
+
+}  // namespace saddle

@@ -1,0 +1,206 @@
+#include "model/weights_import.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "config/budget.h"
+#include "config/fields.h"
+#include "config/load.h"
+#include "model/hugging_face.h"
+#include "model/model_note.h"
+#include "model/parameters.h"
+#include "model/stored_tensors.h"
+#include "model/weights_file.h"
+
+namespace saddle::model {
+namespace {
+
+constexpr const char* kConfigName = "config.json";
+
+// Whether the tensors have the names of the Hugging Face layout.
+bool has_hugging_face_names(const StoredTensors& tensors) {
+  return tensors.find(hugging_face_name("embedding.weight")) != nullptr;
+}
+
+std::string stored_name(bool hugging_face, const std::string& canonical) {
+  return hugging_face ? hugging_face_name(canonical) : canonical;
+}
+
+const TensorEntry& matrix(const StoredTensors& tensors, const std::string& name) {
+  const TensorEntry& entry = tensors.at(name);
+  if (entry.shape.size() != 2) {
+    fail(ErrorKind::kData, "{}: tensor {} has shape [{}], a matrix was expected", tensors.where(),
+         name, fmt::join(entry.shape, ", "));
+  }
+  return entry;
+}
+
+// The sizes that the tensors themselves tell. Heads, eps and theta stay as in `model`.
+config::ModelSettings with_stored_sizes(const StoredTensors& tensors, bool hugging_face,
+                                        config::ModelSettings model) {
+  const auto name = [&](const std::string& canonical) {
+    return stored_name(hugging_face, canonical);
+  };
+  const TensorEntry& embedding = matrix(tensors, name("embedding.weight"));
+  model.vocab_size = embedding.shape[0];
+  model.width = embedding.shape[1];
+  model.ffn_width = matrix(tensors, name("blocks.0.ffn.gate_proj.weight")).shape[0];
+  model.layers = 0;
+  while (tensors.find(name(fmt::format("blocks.{}.attention_norm.weight", model.layers)))) {
+    ++model.layers;
+  }
+  if (std::min({model.vocab_size, model.width, model.ffn_width}) < 1) {
+    fail(ErrorKind::kData, "{}: the embedding or the first block is empty", tensors.where());
+  }
+  return model;
+}
+
+// Every number in range and the sizes as settings allow them.
+void check_model(const config::ModelSettings& model, const std::string& where) {
+  config::Settings settings;
+  config::apply_yaml(settings_fragment(model), where + ", as settings", settings);
+  config::check_settings(settings);
+}
+
+bool ignored(const std::string& name) {
+  return name.ends_with(".rotary_emb.inv_freq");  // a table that old versions stored
+}
+
+// Tensors that the model does not have: biases, adapters, the weights of another architecture.
+void check_no_others(const StoredTensors& tensors, const tensor::Layout& layout,
+                     bool hugging_face) {
+  std::vector<std::string> known;
+  for (const tensor::Slot& slot : layout.slots()) {
+    known.push_back(stored_name(hugging_face, slot.name));
+  }
+  std::sort(known.begin(), known.end());
+  for (const std::string& name : tensors.names()) {
+    if (std::binary_search(known.begin(), known.end(), name) || ignored(name)) continue;
+    if (hugging_face && name == "lm_head.weight") continue;
+    fail(ErrorKind::kData,
+         "{}: tensor {} is not one of this model, which saddle cannot run with it", tensors.where(),
+         name);
+  }
+}
+
+// saddle's output matrix is its embedding: another one cannot be imported.
+void check_head(const StoredTensors& tensors, bool said_untied) {
+  const std::string head = "lm_head.weight";
+  const std::string embedding = hugging_face_name("embedding.weight");
+  if (tensors.find(head) == nullptr) {
+    if (!said_untied) return;
+    fail(ErrorKind::kData,
+         "{}: tie_word_embeddings is false and there is no lm_head.weight: the output matrix is "
+         "missing",
+         tensors.where());
+  }
+  const bool same_shape = tensors.at(head).shape == tensors.at(embedding).shape;
+  const std::vector<float> a = same_shape ? tensors.read(head) : std::vector<float>();
+  const std::vector<float> b = same_shape ? tensors.read(embedding) : std::vector<float>();
+  if (!same_shape || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) != 0) {
+    fail(ErrorKind::kData,
+         "{}: lm_head.weight differs from the embedding, but saddle ties the two (one matrix): "
+         "this model cannot be imported",
+         tensors.where());
+  }
+}
+
+void write_weights(const StoredTensors& tensors, const tensor::Layout& layout, bool hugging_face,
+                   const Path& output, const std::map<std::string, std::string>& metadata) {
+  SafetensorsWriter writer(output, arena_entries(layout, "", "F32"), metadata);
+  for (const tensor::Slot& slot : layout.slots()) {
+    const std::string name = stored_name(hugging_face, slot.name);
+    const TensorEntry& entry = tensors.at(name);
+    const std::vector<int64_t> shape = slot.is_vector ? std::vector<int64_t>{slot.cols}
+                                                      : std::vector<int64_t>{slot.rows, slot.cols};
+    if (entry.shape != shape) {
+      fail(ErrorKind::kData, "{}: tensor {} has shape [{}], the model needs [{}]", tensors.where(),
+           name, fmt::join(entry.shape, ", "), fmt::join(shape, ", "));
+    }
+    const std::vector<float> values = tensors.read(name);
+    const auto bad = std::ranges::find_if(values, [](float x) { return !std::isfinite(x); });
+    if (bad != values.end()) {
+      fail(ErrorKind::kData, "{}: tensor {} holds {} at element {}, a finite number was expected",
+           tensors.where(), name, *bad, bad - values.begin());
+    }
+    writer.write(values.data(), values.size() * sizeof(float));
+  }
+  writer.commit();
+}
+
+}  // namespace
+
+ImportedWeights import_weights(const Path& input, const Path& output) {
+  if (std::filesystem::exists(std::filesystem::symlink_status(output))) {
+    fail(ErrorKind::kConfig, "'{}' is there already: choose a new file", output.string());
+  }
+  const bool folder = std::filesystem::is_directory(input);
+  const Path config_path = (folder ? input : input.parent_path()) / kConfigName;
+  if (folder && !std::filesystem::exists(config_path)) {
+    fail(ErrorKind::kData, "'{}' holds no {}: a folder in the Hugging Face layout has one",
+         input.string(), kConfigName);
+  }
+  ImportedWeights result;
+  bool said_untied = false;
+  const auto read_config = [&] {
+    const Json config = read_json(config_path);
+    result.model = settings_from_hugging_face(config, config_path.string());
+    // LlamaConfig's own default is false.
+    said_untied = !config.contains("tie_word_embeddings") || config["tie_word_embeddings"] != true;
+  };
+  if (folder) read_config();  // what it refuses is said before the tensors are looked at
+  const StoredTensors tensors(input);
+  const bool hugging_face = has_hugging_face_names(tensors);
+  if (folder && !hugging_face) tensors.at(hugging_face_name("embedding.weight"));
+  if (!folder && hugging_face && std::filesystem::exists(config_path)) read_config();
+  if (!hugging_face) result.model = noted_model(tensors.metadata(), tensors.where());
+
+  const config::ModelSettings stored =
+      with_stored_sizes(tensors, hugging_face, result.model.value_or(config::ModelSettings{}));
+  if (result.model) check_model(*result.model, folder ? config_path.string() : tensors.where());
+  const config::ModelSettings& model = result.model ? *result.model : stored;
+  const tensor::Layout layout = Parameters(model).layout;
+  check_no_others(tensors, layout, hugging_face);
+  if (hugging_face) check_head(tensors, said_untied);
+
+  std::map<std::string, std::string> metadata;
+  if (result.model) metadata = model_note(*result.model);
+  write_weights(tensors, layout, hugging_face, output, metadata);
+  result.tensors = static_cast<int64_t>(layout.slots().size());
+  result.parameters = layout.size();
+  result.dtypes = tensors.dtypes();
+  return result;
+}
+
+std::string settings_fragment(const config::ModelSettings& model) {
+  config::Settings settings;
+  settings.model = model;
+  std::string text = "model:\n";
+  for (const config::Field& field : config::setting_fields()) {
+    if (field.section != "model") continue;
+    text += fmt::format("  {}: {}\n", field.name, config::yaml_text(field.write(settings)));
+  }
+  // An update of about the default number of targets in microbatches that divide it.
+  std::string training;
+  const config::TrainingSettings& usual = settings.training;
+  if (usual.batch_tokens % (usual.micro_batch_size * model.context_length) != 0) {
+    const int64_t piece =
+        std::clamp<int64_t>(usual.batch_tokens / model.context_length, 1, usual.micro_batch_size);
+    const int64_t pieces =
+        std::max<int64_t>(1, usual.batch_tokens / (piece * model.context_length));
+    training += fmt::format("  micro_batch_size: {}\n  batch_tokens: {}\n", piece,
+                            pieces * piece * model.context_length);
+  }
+  // A model so small that its virtual epoch would be shorter than one sequence.
+  if (config::epoch_targets(settings) < static_cast<double>(model.context_length)) {
+    training += fmt::format("  epoch_tokens: {}\n", model.context_length);
+  }
+  if (!training.empty()) text += "training:\n" + training;
+  return text;
+}
+
+}  // namespace saddle::model

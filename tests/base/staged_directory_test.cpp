@@ -1,0 +1,90 @@
+#include "base/staged_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <set>
+
+#include "support/child_process.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+
+namespace saddle {
+namespace {
+
+std::set<std::string> names_in(const Path& directory) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    names.insert(entry.path().filename().string());
+  }
+  return names;
+}
+
+void write_into(StagedDirectory& directory, const std::string& text) {
+  write_file_atomically(directory.path() / "file", text);
+}
+
+TEST(StagedDirectory, AppearsWhenItIsPublished) {
+  const TemporaryDirectory scratch;
+  const Path target = scratch.path() / "parent" / "result";
+  StagedDirectory directory(target.string() + "/");
+  write_into(directory, "whole");
+  EXPECT_FALSE(std::filesystem::exists(target));
+  directory.publish();
+  EXPECT_EQ(read_file(target / "file"), "whole");
+  EXPECT_EQ(names_in(target.parent_path()), std::set<std::string>{"result"});
+}
+
+TEST(StagedDirectory, LeavesNothingWhenItIsNotPublished) {
+  const TemporaryDirectory scratch;
+  {
+    StagedDirectory directory(scratch / "result");
+    write_into(directory, "half");
+  }
+  EXPECT_TRUE(names_in(scratch.path()).empty());
+}
+
+TEST(StagedDirectory, TakesAnEmptyDirectoryAndRefusesWhatElseIsThere) {
+  const TemporaryDirectory scratch;
+  std::filesystem::create_directory(scratch / "empty");
+  StagedDirectory directory(scratch / "empty");
+  write_into(directory, "whole");
+  directory.publish();
+  write_file_atomically(scratch / "file", "mine");
+  std::filesystem::create_directory_symlink(scratch / "nowhere", scratch / "link");
+  for (const char* name : {"empty", "file", "link"}) {
+    expect_error(ErrorKind::kConfig, {name, "is there already"},
+                 [&] { StagedDirectory refused(scratch / name); });
+  }
+  EXPECT_EQ(read_file(scratch / "empty" / "file"), "whole");
+}
+
+TEST(StagedDirectory, TheSecondOfTwoWritersIsRefusedWhenItPublishes) {
+  const TemporaryDirectory scratch;
+  StagedDirectory first(scratch / "result");
+  StagedDirectory second(scratch / "result");
+  write_into(first, "first");
+  write_into(second, "second");
+  first.publish();
+  expect_error(ErrorKind::kConfig, {"is there already"}, [&] { second.publish(); });
+  EXPECT_EQ(read_file(scratch / "result" / "file"), "first");
+}
+
+TEST(StagedDirectory, WhatAKilledWriterLeftIsRemovedByTheNext) {
+  const TemporaryDirectory scratch;
+  ChildProcess child([&] {
+    StagedDirectory directory(scratch / "result");
+    write_into(directory, "half");
+    return ::raise(SIGKILL);
+  });
+  child.wait();
+  EXPECT_EQ(names_in(scratch.path()), std::set<std::string>{".result.staged-0"});
+  StagedDirectory directory(scratch / "result");
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+  write_into(directory, "whole");
+  directory.publish();
+  EXPECT_EQ(names_in(scratch.path()), std::set<std::string>{"result"});
+}
+
+}  // namespace
+}  // namespace saddle
