@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "config/settings.h"
 
 namespace saddle::app {
@@ -21,6 +22,10 @@ using Action = std::function<int()>;
 void add_prepare(CLI::App& program, Action& action);
 void add_train(CLI::App& program, Action& action);
 void add_evaluate(CLI::App& program, Action& action);
+void add_generate(CLI::App& program, Action& action);
+void add_export(CLI::App& program, Action& action);
+void add_import(CLI::App& program, Action& action);
+void add_compare_runs(CLI::App& program, Action& action);
 void add_tokenizer(CLI::App& program, Action& action);
 void add_options(CLI::App& program, Action& action);
 void add_version(CLI::App& program, Action& action);
@@ -32,7 +37,12 @@ struct SettingsOptions {
 
   // Errors: those of config::load_settings.
   config::Settings load() const;
+  // The same; without any --config, resolved.yaml beside `checkpoint` is read when it is there.
+  config::Settings load_for(const Path& checkpoint) const;
 };
+// What the help of a command with load_for() says of it.
+inline constexpr std::string_view kSettingsBeside =
+    "Without --config, the settings are those of resolved.yaml beside the checkpoint.\n";
 void add_settings_options(CLI::App& command, SettingsOptions& options);
 
 // The value of a setting without a default that a command needs; an Error of kind kConfig with its

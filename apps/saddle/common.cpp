@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 
 #include "base/error.h"
@@ -10,6 +11,14 @@ namespace saddle::app {
 
 config::Settings SettingsOptions::load() const {
   return config::load_settings({configs.begin(), configs.end()}, overrides);
+}
+
+config::Settings SettingsOptions::load_for(const Path& checkpoint) const {
+  const Path beside = checkpoint.parent_path() / "resolved.yaml";
+  if (configs.empty() && std::filesystem::exists(beside)) {
+    return config::load_settings({beside}, overrides);
+  }
+  return load();
 }
 
 void add_settings_options(CLI::App& command, SettingsOptions& options) {

@@ -40,6 +40,10 @@ int run(int argc, char** argv) {
   saddle::app::add_prepare(program, action);
   saddle::app::add_train(program, action);
   saddle::app::add_evaluate(program, action);
+  saddle::app::add_generate(program, action);
+  saddle::app::add_compare_runs(program, action);
+  saddle::app::add_export(program, action);
+  saddle::app::add_import(program, action);
   saddle::app::add_options(program, action);
   saddle::app::add_version(program, action);
 

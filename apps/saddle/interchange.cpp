@@ -1,0 +1,108 @@
+// export and import: weights for other programs, and from them.
+#include <memory>
+
+#include "base/exit_codes.h"
+#include "commands.h"
+#include "model/weights_import.h"
+#include "train/export_weights.h"
+
+namespace saddle::app {
+namespace {
+
+struct ExportCommand {
+  SettingsOptions settings;
+  std::string checkpoint, output, tokenizer;
+  std::string format = "hugging-face";
+
+  int run() const {
+    const config::Settings loaded = settings.load_for(checkpoint);
+    std::optional<Path> model_file;
+    if (!tokenizer.empty()) {
+      model_file = tokenizer;
+    } else if (loaded.data.tokenizer) {
+      model_file = *loaded.data.tokenizer;
+    }
+    const bool folder = format == "hugging-face";
+    const int64_t parameters = train::export_weights(
+        loaded, checkpoint, output,
+        folder ? train::ExportFormat::kHuggingFace : train::ExportFormat::kSafetensors, model_file);
+    print(fmt::format("{}: {} parameters{}\n", output, parameters,
+                      folder && !model_file
+                          ? ", without a tokenizer (none was given): bos and eos are null"
+                          : ""));
+    return kExitSuccess;
+  }
+};
+
+struct ImportCommand {
+  std::string input, output, config_output;
+
+  int run() const {
+    const model::ImportedWeights found = model::import_weights(input, output);
+    print(fmt::format("{}: {} parameters in {} tensors, from {}\n", output, found.parameters,
+                      found.tensors, fmt::join(found.dtypes, ", ")));
+    if (config_output.empty()) return kExitSuccess;
+    if (!found.model) {
+      fail(ErrorKind::kData,
+           "{} does not say how many attention heads the model has, and no config.json lies "
+           "beside it: {} was written, but no settings",
+           input, output);
+    }
+    write_file_atomically(config_output, model::settings_fragment(*found.model));
+    print(fmt::format("{}: the settings of the model\n", config_output));
+    return kExitSuccess;
+  }
+};
+
+}  // namespace
+
+void add_export(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "export", "Write the weights of a checkpoint for Hugging Face's Transformers");
+  const auto values = std::make_shared<ExportCommand>();
+  add_settings_options(*command, values->settings);
+  command->footer(std::string(kSettingsBeside) + command->get_footer());
+  command
+      ->add_option("--checkpoint", values->checkpoint,
+                   "Weights or state (.safetensors) of the model that the settings describe")
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("--output", values->output,
+                   "The folder to make (hugging-face), or the file (safetensors)")
+      ->type_name("PATH")
+      ->required();
+  command
+      ->add_option("--format", values->format,
+                   "hugging-face: config.json, model.safetensors and the tokenizer's files; "
+                   "safetensors: one file of weights under saddle's own names")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"hugging-face", "safetensors"}))
+      ->capture_default_str();
+  command
+      ->add_option("--tokenizer", values->tokenizer,
+                   "SentencePiece model for the folder; without it, the setting data.tokenizer")
+      ->type_name("MODEL");
+  command->callback([&action, values] { action = [values] { return values->run(); }; });
+}
+
+void add_import(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "import", "Make a weight file from a Hugging Face Llama folder or a safetensors file");
+  const auto values = std::make_shared<ImportCommand>();
+  command
+      ->add_option("--input", values->input,
+                   "The folder (config.json beside safetensors files), or one safetensors file")
+      ->type_name("PATH")
+      ->required();
+  command->add_option("--output", values->output, "The weight file to write")
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("--config-output", values->config_output,
+                   "Also write the settings of the model, for --config of the other commands")
+      ->type_name("FILE");
+  command->callback([&action, values] { action = [values] { return values->run(); }; });
+}
+
+}  // namespace saddle::app

@@ -1,0 +1,35 @@
+// Two runs side by side: what their settings differ in, their throughput and their losses.
+#pragma once
+
+#include <string>
+
+#include "base/files.h"
+#include "base/json.h"
+
+namespace saddle::train {
+
+// Reads resolved.yaml, environment.json, metrics.jsonl and, of a finished run, result.json of both
+// run directories. The record (numbers that are not there or not finite are null):
+//
+//   runs         a and b: directory, finished, step, tokens
+//   differences  numbers and execution: settings that differ, [{key, a, b}], that decide a run's
+//                numbers or only its place and speed; data: identities of the token caches, a, b
+//                and same (null when a run does not tell); source, machine: [{key, a, b}]
+//   same_work    whether the runs differ in execution settings only: true, false, or null when the
+//                settings agree but the data is not known of both
+//   throughput   each {a, b, ratio}: tokens_per_second_median (of the logged updates),
+//                tokens_per_second (aggregate, evaluation and checkpoints left out),
+//                elapsed_tokens_per_second (with them), evaluation_tokens_per_second
+//   losses       each {a, b, difference}: train (last logged), subset (last evaluation), best,
+//                validation (the whole split); train_curve: updates that both logged and the
+//                largest difference of their losses
+//   seconds, peak_memory_bytes   each {a, b, ratio}
+//
+// ratio is b / a, difference b - a. Errors: kIo for a directory without these files, kConfig and
+// kData for files that are damaged; a last line that a killed run left unfinished is passed over.
+Json compare_runs(const Path& a, const Path& b);
+
+// The record as tables for people.
+std::string comparison_text(const Json& record);
+
+}  // namespace saddle::train

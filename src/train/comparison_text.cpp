@@ -1,0 +1,128 @@
+// The record of compare_runs as tables.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "train/compare_runs.h"
+
+namespace saddle::train {
+namespace {
+
+constexpr size_t kShortest = 12;  // width of a column of numbers
+
+std::string plain(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string number(const Json& value, const char* format) {
+  if (!value.is_number()) return "-";
+  return fmt::format(fmt::runtime(format), value.get<double>());
+}
+
+// Rows of cells: the first column to the left, the others to the right.
+class Table {
+ public:
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+
+  std::string text() const {
+    std::vector<size_t> widths;
+    for (const auto& row : rows_) {
+      widths.resize(std::max(widths.size(), row.size()), kShortest);
+      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    std::string text;
+    for (const auto& row : rows_) {
+      std::string line = fmt::format("  {:<{}}", row[0], widths[0]);
+      for (size_t i = 1; i < row.size(); ++i) {
+        line += fmt::format("  {:>{}}", row[i], widths[i]);
+      }
+      text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return text;
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string differences(const char* title, const Json& list) {
+  if (list.empty()) return fmt::format("{}: none\n", title);
+  std::string text = fmt::format("{}:\n", title);
+  for (const Json& entry : list) {
+    text +=
+        fmt::format("  {}: {} | {}\n", plain(entry["key"]), plain(entry["a"]), plain(entry["b"]));
+  }
+  return text;
+}
+
+std::string data_text(const Json& data) {
+  if (data["same"].is_null()) return "token cache: not known of both runs\n";
+  if (data["same"].get<bool>()) return "token cache: the same\n";
+  return fmt::format("token cache: {} | {}\n", plain(data["a"]), plain(data["b"]));
+}
+
+std::string run_text(const char* name, const Json& run) {
+  return fmt::format("{}  {}: {} updates, {} tokens, {}\n", name, plain(run["directory"]),
+                     number(run["step"], "{:.0f}"), number(run["tokens"], "{:.0f}"),
+                     run["finished"].get<bool>() ? "finished" : "not finished");
+}
+
+void add_row(Table& table, const std::string& name, const Json& entry, const char* format,
+             const char* last, const char* last_format) {
+  table.add({name, number(entry["a"], format), number(entry["b"], format),
+             number(entry[last], last_format)});
+}
+
+}  // namespace
+
+std::string comparison_text(const Json& record) {
+  const Json& found = record["differences"];
+  std::string text = run_text("A", record["runs"]["a"]) + run_text("B", record["runs"]["b"]) + "\n";
+  const Json& same = record["same_work"];
+  text += same.is_null() ? "the settings that decide the numbers agree; whether the data does is "
+                           "not known\n"
+          : same.get<bool>() ? "the runs differ in execution only: the same work\n"
+                             : "the runs do not do the same work\n";
+  text += differences("settings that change numbers (A | B)", found["numbers"]);
+  text += data_text(found["data"]);
+  text += differences("execution settings (A | B)", found["execution"]);
+  text += differences("program (A | B)", found["source"]);
+  text += differences("machine (A | B)", found["machine"]);
+
+  const Json& rates = record["throughput"];
+  Table speed;
+  speed.add({"tokens per second", "A", "B", "B / A"});
+  const auto rate = [&](const char* name, const char* key) {
+    add_row(speed, name, rates[key], "{:.1f}", "ratio", "{:.3f}");
+  };
+  rate("training, median", "tokens_per_second_median");
+  rate("training, whole", "tokens_per_second");
+  rate("with evaluation", "elapsed_tokens_per_second");
+  rate("evaluation", "evaluation_tokens_per_second");
+  for (const auto& [part, entry] : record["seconds"].items()) {
+    add_row(speed, "seconds: " + part, entry, "{:.3f}", "ratio", "{:.3f}");
+  }
+  Json mebibytes = record["peak_memory_bytes"];
+  for (const char* run : {"a", "b"}) {
+    if (mebibytes[run].is_number()) mebibytes[run] = mebibytes[run].get<double>() / (1 << 20);
+  }
+  add_row(speed, "peak memory, MiB", mebibytes, "{:.1f}", "ratio", "{:.3f}");
+
+  Table losses;
+  losses.add({"loss, nats", "A", "B", "B - A"});
+  const auto loss = [&](const char* name, const char* key) {
+    add_row(losses, name, record["losses"][key], "{:.6f}", "difference", "{:+.2e}");
+  };
+  loss("training, last", "train");
+  loss("subset, last", "subset");
+  loss("subset, best", "best");
+  loss("validation", "validation");
+  const Json& curve = record["losses"]["train_curve"];
+  return text + "\n" + speed.text() + "\n" + losses.text() +
+         fmt::format("  largest difference over {} updates that both logged: {}\n",
+                     plain(curve["updates"]), number(curve["largest_difference"], "{:.2e}"));
+}
+
+}  // namespace saddle::train

@@ -1,0 +1,53 @@
+#include "train/export_weights.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "data/tokenizer.h"
+#include "model/hugging_face.h"
+#include "model/model_note.h"
+#include "model/parameters.h"
+#include "model/weights_file.h"
+
+namespace saddle::train {
+namespace {
+
+model::HuggingFaceTokenizer described(const Path& path, const config::ModelSettings& model) {
+  const data::Tokenizer tokenizer(path);
+  data::check_vocabulary(tokenizer, model.vocab_size);
+  model::HuggingFaceTokenizer result;
+  result.model_file = path;
+  result.eos_id = tokenizer.eos_id();
+  result.eos_piece = tokenizer.piece(tokenizer.eos_id());
+  if (const auto bos = tokenizer.bos_id()) {
+    result.bos_id = *bos;
+    result.bos_piece = tokenizer.piece(*bos);
+  }
+  if (const auto unk = tokenizer.unk_id()) {
+    result.unk_id = *unk;
+    result.unk_piece = tokenizer.piece(*unk);
+  }
+  return result;
+}
+
+}  // namespace
+
+int64_t export_weights(const config::Settings& settings, const Path& checkpoint, const Path& output,
+                       ExportFormat format, const std::optional<Path>& tokenizer) {
+  backend::Context context(1);
+  backend::Arena<float> weights(context, model::Parameters(settings.model).layout, 1);
+  model::load_weights<float>(checkpoint, weights);
+  if (format == ExportFormat::kHuggingFace) {
+    std::optional<model::HuggingFaceTokenizer> files;
+    if (tokenizer) files = described(*tokenizer, settings.model);
+    model::export_hugging_face(output, settings.model, weights, files ? &*files : nullptr);
+  } else {
+    if (std::filesystem::exists(std::filesystem::symlink_status(output))) {
+      fail(ErrorKind::kConfig, "'{}' is there already: choose a new file", output.string());
+    }
+    model::save_weights<float>(output, weights, 0, model::model_note(settings.model));
+  }
+  return weights.layout().size();
+}
+
+}  // namespace saddle::train
