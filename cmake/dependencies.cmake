@@ -1,7 +1,7 @@
 # Everything comes from Debian 12's packages; scripts/install-packages.sh names them.
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(ZLIB REQUIRED)
 find_package(CURL 7.85 REQUIRED)
 find_package(fmt REQUIRED)

@@ -1,9 +1,12 @@
 #include "data/http.h"
 
 #include <curl/curl.h>
+#include <pthread.h>
 
 #include <array>
 #include <charconv>
+#include <csignal>
+#include <ctime>
 #include <exception>
 
 #include "base/error.h"
@@ -127,6 +130,32 @@ void set(CURL* handle, CURLoption option, Value value) {
   }
 }
 
+// Keeps a write to a closed connection, which the TLS library may try, from ending the process: the
+// signal waits for this thread, and is taken away before others may be delivered again.
+class NoBrokenPipe {
+ public:
+  NoBrokenPipe() {
+    ::sigemptyset(&only_);
+    ::sigaddset(&only_, SIGPIPE);
+    sigset_t pending;
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::pthread_sigmask(SIG_BLOCK, &only_, &before_);
+  }
+  NoBrokenPipe(const NoBrokenPipe&) = delete;
+  NoBrokenPipe& operator=(const NoBrokenPipe&) = delete;
+  ~NoBrokenPipe() {
+    const timespec now{};
+    if (!was_pending_) ::sigtimedwait(&only_, nullptr, &now);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t only_;
+  sigset_t before_;
+  bool was_pending_;
+};
+
 struct FreeList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
@@ -139,7 +168,10 @@ struct HttpClient::State {
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() { curl_easy_cleanup(handle); }
+  ~State() {
+    const NoBrokenPipe quiet;
+    curl_easy_cleanup(handle);
+  }
 
   void set_up(const HttpRequest& request, Transfer* transfer) {
     curl_easy_reset(handle);  // keeps the connection
@@ -191,7 +223,10 @@ HttpReply HttpClient::send(const HttpRequest& request) {
     }
   }
   state_->error[0] = '\0';
-  const CURLcode code = curl_easy_perform(handle);
+  const CURLcode code = [&] {
+    const NoBrokenPipe quiet;
+    return curl_easy_perform(handle);
+  }();
   if (transfer.failure) std::rethrow_exception(transfer.failure);
 
   HttpReply reply;

@@ -385,6 +385,54 @@ TEST_F(DownloadTest, ServersThatAreNotThereAreNamed) {
   expect_nothing_published();
 }
 
+// The same server behind TLS, with a certificate that only `certificates` makes good.
+class SecureDownloadTest : public DownloadTest {
+ protected:
+  void serve(HttpServer& server) {
+    server.add_file(kPath, content_);
+    request_.url = server.url(kPath);
+    write_bytes(directory_ / "trusted.pem", server.certificate());
+  }
+  void trust() { options_.http.certificates = directory_ / "trusted.pem"; }
+};
+
+TEST_F(SecureDownloadTest, TrustsOnlyWhatIsCertified) {
+  HttpServer server("127.0.0.1");
+  serve(server);
+  expect_error(ErrorKind::kIo, {request_.url, "certificate"}, [&] { run(); });
+  expect_error(ErrorKind::kIo, {request_.url, "certificate"},
+               [&] { describe_url(request_.url, options_, &log_); });
+  expect_nothing_published();
+  EXPECT_TRUE(server.seen("GET", kPath).empty());
+  trust();
+  server.script("GET", kPath, {{.cut_after = 100'000}, {.status = 503}});
+  run();
+  expect_complete();
+  EXPECT_EQ(server.seen("GET", kPath).at(2).range, "bytes=100000-");
+}
+
+TEST_F(SecureDownloadTest, ACertificateOfAnotherHostIsRefused) {
+  HttpServer server("127.0.0.2");
+  serve(server);
+  trust();
+  expect_error(ErrorKind::kIo, {request_.url, "127.0.0.1"}, [&] { run(); });
+  expect_nothing_published();
+}
+
+TEST_F(SecureDownloadTest, NothingLeadsAwayFromTls) {
+  HttpServer server("127.0.0.1");
+  serve(server);
+  trust();
+  const HttpBehaviour away{.status = 302, .headers = "Location: " + server_.url(kPath) + "\r\n"};
+  server.script("GET", kPath, {away});
+  server.script("HEAD", kPath, {away});
+  expect_error(ErrorKind::kIo, {request_.url, "rotocol"}, [&] { run(); });
+  expect_error(ErrorKind::kIo, {request_.url, "away from https"},
+               [&] { describe_url(request_.url, options_, &log_); });
+  EXPECT_TRUE(gets().empty());
+  expect_nothing_published();
+}
+
 class DescribeTest : public DownloadTest {
  protected:
   RemoteFile describe() { return describe_url(request_.url, options_, &log_); }

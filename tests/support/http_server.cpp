@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <stdexcept>
+
+#include "support/tls_identity.h"
 
 namespace saddle {
 namespace {
@@ -47,7 +50,33 @@ std::string length_line(int64_t length) {
 
 }  // namespace
 
+// One that was accepted, with or without TLS.
+struct HttpServer::Connection {
+  int socket;
+  TlsIdentity::Session tls;  // null: none
+
+  // Whether there is something to read, waiting a little.
+  bool waiting() const { return (tls && SSL_pending(tls.get()) > 0) || readable(socket); }
+  // False at the end.
+  bool receive(char* byte) {
+    return tls ? SSL_read(tls.get(), byte, 1) == 1 : ::recv(socket, byte, 1, 0) == 1;
+  }
+  // How much was sent; negative at the end.
+  ssize_t send(std::string_view bytes) {
+    if (tls) return SSL_write(tls.get(), bytes.data(), static_cast<int>(bytes.size()));
+    return ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+};
+
 HttpServer::HttpServer() {
+  listen();
+}
+
+HttpServer::HttpServer(const std::string& host) : identity_(std::make_unique<TlsIdentity>(host)) {
+  listen();
+}
+
+void HttpServer::listen() {
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -59,7 +88,14 @@ HttpServer::HttpServer() {
     throw std::runtime_error("cannot listen on 127.0.0.1");
   }
   port_ = ntohs(address.sin_port);
-  thread_ = std::thread([this] { serve(); });
+  thread_ = std::thread([this] {
+    // A TLS library writes to closed connections; the signal is for this thread alone.
+    sigset_t broken_pipe;
+    ::sigemptyset(&broken_pipe);
+    ::sigaddset(&broken_pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
+    serve();
+  });
 }
 
 HttpServer::~HttpServer() {
@@ -69,7 +105,12 @@ HttpServer::~HttpServer() {
 }
 
 std::string HttpServer::url(const std::string& path) const {
-  return "http://127.0.0.1:" + std::to_string(port_) + path;
+  return (identity_ ? "https" : "http") + std::string("://127.0.0.1:") + std::to_string(port_) +
+         path;
+}
+
+std::string HttpServer::certificate() const {
+  return identity_->certificate();
 }
 
 void HttpServer::add_file(const std::string& path, std::string content, std::string etag) {
@@ -95,22 +136,25 @@ std::vector<HttpSeen> HttpServer::seen(const std::string& method, const std::str
 void HttpServer::serve() {
   while (!stop_) {
     if (!readable(listener_)) continue;
-    const int connection = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) continue;
-    answer(connection);
+    const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (socket < 0) continue;
+    {
+      Connection connection{socket, identity_ ? identity_->accept(socket) : nullptr};
+      if (!identity_ || connection.tls) answer(connection);
+    }
     // A forked process may hold a copy of the descriptor, so closing alone would not end it.
-    ::shutdown(connection, SHUT_RDWR);
-    ::close(connection);
+    ::shutdown(socket, SHUT_RDWR);
+    ::close(socket);
   }
 }
 
-void HttpServer::answer(int connection) {
+void HttpServer::answer(Connection& connection) {
   std::string head;
   while (!head.ends_with("\r\n\r\n")) {
     char byte = 0;
     if (stop_) return;
-    if (!readable(connection)) continue;
-    if (::recv(connection, &byte, 1, 0) != 1) return;
+    if (!connection.waiting()) continue;
+    if (!connection.receive(&byte)) return;
     head.push_back(byte);
   }
   const HttpSeen request = parse(head);
@@ -145,7 +189,7 @@ HttpBehaviour HttpServer::next_behaviour(const HttpSeen& request) {
   return behaviour;
 }
 
-void HttpServer::answer_file(int connection, const HttpSeen& request,
+void HttpServer::answer_file(Connection& connection, const HttpSeen& request,
                              const HttpBehaviour& behaviour, const File& file) {
   const std::string& content = behaviour.body.empty() ? file.content : behaviour.body;
   const std::string& etag = behaviour.etag.empty() ? file.etag : behaviour.etag;
@@ -171,7 +215,8 @@ void HttpServer::answer_file(int connection, const HttpSeen& request,
   send_body(connection, std::string_view(content).substr(static_cast<size_t>(first)), behaviour);
 }
 
-void HttpServer::send_body(int connection, std::string_view body, const HttpBehaviour& behaviour) {
+void HttpServer::send_body(Connection& connection, std::string_view body,
+                           const HttpBehaviour& behaviour) {
   if (behaviour.cut_after >= 0) body = body.substr(0, static_cast<size_t>(behaviour.cut_after));
   const auto piece = behaviour.bytes_for_each_ms > 0
                          ? static_cast<size_t>(behaviour.bytes_for_each_ms)
@@ -184,23 +229,22 @@ void HttpServer::send_body(int connection, std::string_view body, const HttpBeha
   }
 }
 
-bool HttpServer::send_all(int connection, std::string_view bytes) const {
+bool HttpServer::send_all(Connection& connection, std::string_view bytes) const {
   while (!bytes.empty()) {
     if (stop_) return false;
-    pollfd waited{connection, POLLOUT, 0};
+    pollfd waited{connection.socket, POLLOUT, 0};
     if (::poll(&waited, 1, kPollMilliseconds) <= 0) continue;
-    const ssize_t sent =
-        ::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0) return false;
+    const ssize_t sent = connection.send(bytes);
+    if (sent <= 0) return false;
     bytes.remove_prefix(static_cast<size_t>(sent));
   }
   return true;
 }
 
-void HttpServer::wait_for_the_end(int connection) const {
+void HttpServer::wait_for_the_end(Connection& connection) const {
   char byte = 0;
   while (!stop_) {
-    if (readable(connection) && ::recv(connection, &byte, 1, 0) <= 0) return;
+    if (connection.waiting() && !connection.receive(&byte)) return;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -39,16 +40,22 @@ struct HttpSeen {
   std::string if_range = {};  // the same
 };
 
+class TlsIdentity;
+
 // Serves one connection after another from a thread of its own, one request on each.
 class HttpServer {
  public:
   HttpServer();
+  // Speaks TLS, with a certificate that it signed itself for `host`.
+  explicit HttpServer(const std::string& host);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();
 
-  // http://127.0.0.1:PORT and the path behind it.
+  // http://127.0.0.1:PORT, or https, and the path behind it.
   std::string url(const std::string& path) const;
+  // The certificate as PEM text, for those who want to trust it.
+  std::string certificate() const;
 
   void add_file(const std::string& path, std::string content, std::string etag = "\"v1\"");
 
@@ -65,15 +72,19 @@ class HttpServer {
     std::string etag;
   };
 
-  void serve();
-  void answer(int connection);
-  HttpBehaviour next_behaviour(const HttpSeen& request);
-  void answer_file(int connection, const HttpSeen& request, const HttpBehaviour& behaviour,
-                   const File& file);
-  void send_body(int connection, std::string_view body, const HttpBehaviour& behaviour);
-  bool send_all(int connection, std::string_view bytes) const;
-  void wait_for_the_end(int connection) const;
+  struct Connection;
 
+  void listen();
+  void serve();
+  void answer(Connection& connection);
+  HttpBehaviour next_behaviour(const HttpSeen& request);
+  void answer_file(Connection& connection, const HttpSeen& request, const HttpBehaviour& behaviour,
+                   const File& file);
+  void send_body(Connection& connection, std::string_view body, const HttpBehaviour& behaviour);
+  bool send_all(Connection& connection, std::string_view bytes) const;
+  void wait_for_the_end(Connection& connection) const;
+
+  std::unique_ptr<TlsIdentity> identity_;  // none: plain HTTP
   int listener_ = -1;
   int port_ = 0;
   std::atomic<bool> stop_ = false;
