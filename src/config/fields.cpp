@@ -169,7 +169,7 @@ void add_runtime(std::vector<Field>& fields) {
               "run the fused plan; false: operation by operation");
   section.add("compile_mode", &S::compile_mode, Choice<CompileMode>{}, Role::kExecution,
               "how the plan is made: reduce-overhead replays a captured CUDA graph, max-autotune "
-              "times alternatives at the start");
+              "times alternatives at the start (rounding then depends on timing)");
   section.add("sdpa_backend", &S::sdpa_backend, Choice<SdpaBackend>{}, Role::kExecution,
               "attention kernel; flash and cudnn need a GPU");
   section.add("threads", &S::threads, Integer{0, 1024}, Role::kExecution,

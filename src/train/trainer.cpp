@@ -63,6 +63,7 @@ class Trainer {
     log_.info("{} parameters, {} updates in {} epochs, {} tokens; {} threads",
               session_.trained.weights.layout().size(), plan.total_updates(), plan.epochs(),
               plan.tokens(plan.total_blocks()), session_.context.threads());
+    tune();
     state_.seconds.startup += startup_.seconds();
     if (!finish_epoch()) return stopped();
     while (state_.position < plan.total_blocks()) {
@@ -71,6 +72,16 @@ class Trainer {
       if (!finish_epoch()) return stopped();
     }
     return finish();
+  }
+
+  void tune() {
+    const config::RuntimeSettings& runtime = session_.settings.runtime;
+    if (!runtime.compile || runtime.compile_mode != config::CompileMode::kMaxAutotune) return;
+    const TuningResult result = runner_.tune_products();
+    log_.info(
+        "max-autotune: {} product shapes in {:.1f} s; {} stay with the library, {} are shared by "
+        "rows, {} by columns",
+        result.shapes, result.seconds, result.by_library, result.by_rows, result.by_columns);
   }
 
   int64_t tokens() const { return session_.plan.tokens(state_.position); }

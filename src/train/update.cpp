@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
@@ -100,6 +101,23 @@ void UpdateRunner<T>::set_microbatch(const UpdateBatch& batch, int64_t first, in
   gather(batch.targets, trained_.workers(), batch.sequences, first, count, context_length_,
          targets_);
   execution_->set_batch(count, inputs_.data(), targets_.data());
+}
+
+template <class T>
+TuningResult UpdateRunner<T>::tune_products() {
+  const Stopwatch watch;
+  UpdateBatch batch;
+  batch.sequences = micro_batch_size_;
+  batch.inputs.assign(static_cast<size_t>(trained_.workers() * micro_batch_size_ * context_length_),
+                      0);
+  batch.targets = batch.inputs;
+  backend::GemmChoices& choices = context_.gemm_choices();
+  choices.set_tuning(true);
+  accumulate_gradients(batch);
+  choices.set_tuning(false);
+  using backend::GemmSharing;
+  return {choices.shapes(), choices.count(GemmSharing::kLibrary), choices.count(GemmSharing::kRows),
+          choices.count(GemmSharing::kColumns), watch.seconds()};
 }
 
 template <class T>

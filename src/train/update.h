@@ -42,12 +42,26 @@ struct UpdateResult {
   double largest_grad_norm() const;
 };
 
+// What max-autotune found, and what it cost.
+struct TuningResult {
+  int64_t shapes = 0;      // of matrix products
+  int64_t by_library = 0;  // shared among the threads by the library, as all are without tuning
+  int64_t by_rows = 0;
+  int64_t by_columns = 0;
+  double seconds = 0;
+};
+
 template <class T>
 class UpdateRunner {
  public:
   // Makes the execution that `settings` ask for. `context` and `trained` must outlive the runner.
   UpdateRunner(backend::Context& context, const config::Settings& settings,
                TrainedModel<T>& trained);
+
+  // Times every way of sharing the products of a full microbatch among threads, and keeps the
+  // fastest for each shape. Writes the gradients, which the next update clears; weights and moments
+  // stay as they are.
+  TuningResult tune_products();
 
   // Writes the gradient of each worker's mean loss over its valid targets, in microbatches of
   // training.micro_batch_size sequences (the last one with what is left). Each microbatch is

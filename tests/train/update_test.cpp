@@ -169,6 +169,22 @@ TEST(UpdateRunner, StopsBeforeAnyChangeWhenANumberIsNotFinite) {
   EXPECT_TRUE(same_bits(before, memory_of(updater.trained)));
 }
 
+// Tuning chooses among ways that differ in rounding alone, and leaves no trace in the gradient.
+TEST(UpdateRunner, TuningKeepsTheGradient) {
+  const config::Settings settings = update_settings(8, true);
+  Updater<float> tuned(settings, 1);
+  Updater<float> plain(settings, 1);
+  const TuningResult result = tuned.runner->tune_products();
+  EXPECT_GT(result.shapes, 10) << "projections, attention and head, forward and backward";
+  EXPECT_EQ(result.by_library + result.by_rows + result.by_columns, result.shapes);
+  const UpdateBatch batch = random_batch(1, 24, settings.model);
+  tuned.runner->accumulate_gradients(batch);
+  plain.runner->accumulate_gradients(batch);
+  EXPECT_LT(golden::relative_l2(golden::parameters_to_host<float>(tuned.trained.gradients),
+                                golden::parameters_to_host<float>(plain.trained.gradients)),
+            1e-5);
+}
+
 // Every worker gets the update that it would get alone.
 TEST(UpdateRunner, WorkersDoNotMix) {
   const config::Settings settings = update_settings(4, true);
