@@ -19,19 +19,25 @@ data::PrepareOptions prepare_options(const config::Settings& settings) {
          "data.source is not given, and this command needs it or data.dataset: use --set "
          "data.source=FOLDER, or --set data.dataset=c4 to download");
   }
-  return {.source = data.source.value_or(""),
-          .dataset = data.dataset.value_or(""),
-          .revision = data.dataset ? data.revision : "",
-          .published = {.base_url = data.base_url, .directory = data.download_dir, .download = {}},
-          .tokenizer_model = required(data.tokenizer, "data.tokenizer"),
-          .directory = data.cache,
-          .vocab_size = settings.model.vocab_size,
-          .train_tokens = data.prepare_train_tokens.value_or(config::budget_tokens(settings)),
-          .validation_tokens = data.prepare_validation_tokens,
-          .shard_tokens = data.shard_tokens,
-          .shuffle_buffer = data.shuffle_buffer,
-          .shuffle_seed = narrow<uint64_t>(data.shuffle_seed),
-          .workers = data.prepare_workers};
+  // Member by member: g++ 12 destroys members twice when an aggregate's initializer throws.
+  data::PrepareOptions request;
+  request.source = data.source.value_or("");
+  if (data.dataset) {
+    request.dataset = *data.dataset;
+    request.revision = data.revision;
+    request.published.base_url = data.base_url;
+    request.published.directory = data.download_dir;
+  }
+  request.tokenizer_model = required(data.tokenizer, "data.tokenizer");
+  request.directory = data.cache;
+  request.vocab_size = settings.model.vocab_size;
+  request.train_tokens = data.prepare_train_tokens.value_or(config::budget_tokens(settings));
+  request.validation_tokens = data.prepare_validation_tokens;
+  request.shard_tokens = data.shard_tokens;
+  request.shuffle_buffer = data.shuffle_buffer;
+  request.shuffle_seed = narrow<uint64_t>(data.shuffle_seed);
+  request.workers = data.prepare_workers;
+  return request;
 }
 
 std::string split_text(data::Split split, const data::SplitRecord& record) {

@@ -54,7 +54,8 @@ RemoteFile describe_url(const std::string& url, const DownloadOptions& options, 
       }
       request.url = headers.redirect;
     } else if (headers.status == 200) {
-      return {headers.length, {}};
+      // 0 is what servers say that do not know.
+      return {headers.length == 0 ? std::nullopt : headers.length, {}};
     } else if (headers.status == 405 || headers.status == 501 ||
                (headers.status == 403 && redirects > 0)) {
       return {};
