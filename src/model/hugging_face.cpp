@@ -140,7 +140,8 @@ config::ModelSettings settings_from_hugging_face(const Json& config, std::string
   const Fields fields(config, where);
   if (!fields.has("model_type")) fields.refuse("model_type", "\"llama\" alone");
   fields.only("model_type", "llama");
-  if (fields.has("architectures") && fields.at("architectures") != Json::array({"LlamaForCausalLM"})) {
+  if (fields.has("architectures") &&
+      fields.at("architectures") != Json::array({"LlamaForCausalLM"})) {
     fields.refuse("architectures", "[\"LlamaForCausalLM\"] alone");
   }
   fields.only("hidden_act", "silu");

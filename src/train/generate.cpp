@@ -42,7 +42,7 @@ class NewText {
     hand_out(settled(so_far()));
   }
   std::string finish() {
-    const std::string all = so_far();
+    std::string all = so_far();
     hand_out(all);
     return all;
   }

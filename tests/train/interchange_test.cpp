@@ -5,8 +5,11 @@
 #include "base/exit_codes.h"
 #include "config/load.h"
 #include "data/fixtures.h"
+#include "model/parameters.h"
+#include "model/weights_file.h"
 #include "support/run_program.h"
 #include "train/evaluate_checkpoint.h"
+#include "train/export_weights.h"
 #include "train/small_run.h"
 
 namespace saddle::train {
@@ -78,6 +81,25 @@ TEST_F(Interchange, AStateBecomesAWeightFile) {
   const ProgramResult again = run_saddle(arguments);
   EXPECT_EQ(again.exit_code, exit_code(ErrorKind::kConfig));
   EXPECT_THAT(again.errors, HasSubstr("is there already"));
+}
+
+TEST_F(Interchange, TheFolderHasTheTokenizerOfTheModel) {
+  const Path tokenizer = data::make_tokenizer(run_.directory.path());
+  config::Settings settings = run_.settings;
+  settings.model.vocab_size = data::kTinyVocabulary;
+  backend::Context context(1);
+  const backend::Arena<float> zeros(context, model::Parameters(settings.model).layout, 1);
+  model::save_weights<float>(file("zeros.safetensors"), zeros, 0, {});
+  export_weights(settings, file("zeros.safetensors"), file("folder"), ExportFormat::kHuggingFace,
+                 tokenizer);
+  EXPECT_EQ(read_file(file("folder") / "tokenizer.model"), read_file(tokenizer));
+  const Json config = read_json(file("folder") / "config.json");
+  EXPECT_EQ(config.at("bos_token_id"), 1);  // the ids that training a tokenizer gives
+  EXPECT_EQ(config.at("eos_token_id"), 2);
+  const Json pieces = read_json(file("folder") / "tokenizer_config.json");
+  EXPECT_EQ(pieces.at("bos_token"), "<s>");
+  EXPECT_EQ(pieces.at("eos_token"), "</s>");
+  EXPECT_EQ(pieces.at("unk_token"), "<unk>");
 }
 
 TEST_F(Interchange, TheTokenizerMustFitTheModel) {
