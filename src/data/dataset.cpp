@@ -78,7 +78,7 @@ int64_t DatasetFiles::count() const {
 }
 
 Path DatasetFiles::fetch(int64_t index) {
-  const Path path = directory_ / name(index);
+  Path path = directory_ / name(index);
   if (!std::filesystem::is_regular_file(path)) {
     const std::string url = url_ + "/" + name(index);
     const RemoteFile remote = describe_url(url, download_, log_);
@@ -106,7 +106,8 @@ int64_t DatasetFiles::total_bytes() const {
     sum += bytes;
     known += bytes > 0 ? 1 : 0;
   }
-  return known == 0 ? 0 : sum / known * count();
+  if (known == 0 || known == count()) return sum;
+  return sum / known * count();
 }
 
 bool DatasetFiles::matches(int64_t index, const SourceRecord& record) const {

@@ -200,7 +200,7 @@ class Download {
         part_.empty();
         return "the server has no bytes behind those that are here";
       }
-      const std::string answer = fmt::format("the server answers {}", status_text(status));
+      std::string answer = fmt::format("the server answers {}", status_text(status));
       if (is_passing(status)) return answer;
       fail(ErrorKind::kIo, "{} failed: {}", named(request_), answer);
     }

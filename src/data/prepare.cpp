@@ -139,7 +139,7 @@ class SplitBuilder {
 
   void report_progress() {
     const double rate = static_cast<double>(writer_.tokens()) / std::max(watch_.seconds(), 1e-3);
-    const double done = std::max(share_of_limit(), share_of_documents());
+    const double done = std::min(std::max(share_of_limit(), share_of_documents()), 1.0);
     log_->progress(fmt::format(
         "{}: {} documents, {} tokens, {} tokens/s, {} left", split_name(split_), record_.documents,
         human_count(static_cast<double>(writer_.tokens())), human_count(rate),
