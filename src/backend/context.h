@@ -36,8 +36,8 @@ class Memory {
   int64_t bytes_ = 0;
 };
 
-// Scratch memory for the time of one operation. It grows to what was asked for at most and then
-// stays, so that repeated work allocates nothing.
+// Scratch memory for the time of one operation. It grows to the total of what was asked for and
+// then stays, so that repeated work allocates nothing.
 class Workspace {
  public:
   explicit Workspace(std::shared_ptr<MemoryStatistics> statistics);
@@ -61,12 +61,14 @@ class Workspace {
 
    private:
     Workspace& workspace_;
-    size_t block_;
-    int64_t used_;
+    size_t block_ = 0;
+    int64_t used_ = 0;
   };
 
  private:
   void* take(int64_t bytes);
+  // Several blocks were needed before: one of their total size serves from now on.
+  void join_blocks();
 
   std::shared_ptr<MemoryStatistics> statistics_;
   std::vector<Memory> blocks_;

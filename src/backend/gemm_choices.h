@@ -13,6 +13,7 @@ enum class Transpose { kNo, kYes };
 struct GemmShape {
   Transpose a, b;
   int64_t m, n, k;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy takes the 0 of a defaulted <=> for a pointer
   auto operator<=>(const GemmShape&) const = default;
 };
 

@@ -1,17 +1,40 @@
-// Loops over independent work, shared among the threads of a context.
+// Loops over independent work, shared among the threads of a context. What a piece of work throws
+// first is thrown again behind the loop; the other pieces are done all the same.
 #pragma once
 
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <exception>
 
 #include "backend/context.h"
 
 namespace saddle::backend {
 
+// Keeps the first exception of a parallel loop, through which none may pass.
+class FirstException {
+ public:
+  template <class Work>
+  void guard(Work&& work) noexcept {
+    try {
+      work();
+    } catch (...) {
+      if (!taken_.exchange(true)) exception_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (exception_) std::rethrow_exception(exception_);
+  }
+
+ private:
+  std::atomic<bool> taken_{false};
+  std::exception_ptr exception_;
+};
+
 // fn(i, thread) for every i in [0, count), each handed to the next free thread; for few, large
-// pieces. thread is in [0, context.threads()). fn must not throw.
+// pieces. thread is in [0, context.threads()).
 template <class Fn>
 void parallel_tasks(Context& context, int64_t count, Fn&& fn) {
   const int threads = static_cast<int>(std::min<int64_t>(context.threads(), count));
@@ -19,8 +42,12 @@ void parallel_tasks(Context& context, int64_t count, Fn&& fn) {
     for (int64_t i = 0; i < count; ++i) fn(i, 0);
     return;
   }
+  FirstException first;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (int64_t i = 0; i < count; ++i) fn(i, omp_get_thread_num());
+  for (int64_t i = 0; i < count; ++i) {
+    first.guard([&] { fn(i, omp_get_thread_num()); });
+  }
+  first.rethrow();
 }
 
 // fn(i) for every i in [0, count), in equal consecutive shares; for many small pieces.
@@ -31,8 +58,12 @@ void parallel_for(Context& context, int64_t count, Fn&& fn) {
     for (int64_t i = 0; i < count; ++i) fn(i);
     return;
   }
+  FirstException first;
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (int64_t i = 0; i < count; ++i) fn(i);
+  for (int64_t i = 0; i < count; ++i) {
+    first.guard([&] { fn(i); });
+  }
+  first.rethrow();
 }
 
 }  // namespace saddle::backend

@@ -3,6 +3,14 @@
 namespace saddle::ops {
 namespace {
 
+// Rows that lie together as one row.
+template <class S>
+View<S> joined(View<S> x) {
+  if (x.row_stride() != x.cols()) return x;
+  return {x.device_data(),     x.workers(),     1, x.rows() * x.cols(), x.worker_stride(),
+          x.rows() * x.cols(), x.plane_stride()};
+}
+
 // term(worker, row, first, end) gives the sum of one piece; pieces are added up in their order.
 template <class W, class Fn>
 std::vector<W> reduce(Context& context, int64_t workers, int64_t rows, int64_t cols, Fn&& term) {
@@ -26,6 +34,10 @@ std::vector<W> reduce(Context& context, int64_t workers, int64_t rows, int64_t c
 template <class T>
 std::vector<double> dot(Context& context, View<const T> x, View<const T> y) {
   check_shape(y.same_shape(x.workers(), x.rows(), x.cols()), "dot", "y");
+  if (y.row_stride() == y.cols() && x.row_stride() == x.cols()) {
+    x = joined(x);
+    y = joined(y);
+  }
   return reduce<double>(context, x.workers(), x.rows(), x.cols(),
                         [&](int64_t n, int64_t row, int64_t first, int64_t end) {
                           const T* a = x.row(n, row).data;
@@ -45,6 +57,7 @@ std::vector<double> sum_of_squares(Context& context, View<const T> x) {
 
 template <class S>
 std::vector<num::Wide<S>> sum(Context& context, View<const S> x) {
+  x = joined(x);
   return reduce<num::Wide<S>>(context, x.workers(), x.rows(), x.cols(),
                               [&](int64_t n, int64_t row, int64_t first, int64_t end) {
                                 const Span<const S> a = x.row(n, row);

@@ -81,14 +81,13 @@ void rmsnorm_adjoint(Context& context, View<const S> x, View<const S> gain, View
     }
   });
 
-  for (int64_t n = 0; n < x.workers(); ++n) {
-    const Span<S> total = dgain.row(n, 0);
+  for_rows(context, x.workers(), cols, [&](int64_t n, int64_t c) {
+    num::Wide<S> total{};
     for (int64_t block = 0; block < blocks; ++block) {
-      const Span<S> sum = partial.offset((n * blocks + block) * cols);
-      SADDLE_INDEPENDENT
-      for (int64_t c = 0; c < cols; ++c) total.add(c, sum.load(c));
+      total += num::convert<num::Wide<S>>(partial.load((n * blocks + block) * cols + c));
     }
-  }
+    dgain.row(n, 0).add(c, num::convert<S>(total));
+  });
 }
 
 template <class S>

@@ -91,20 +91,25 @@ void* Workspace::take(int64_t bytes) {
   return address;
 }
 
-Workspace::Scope::Scope(Workspace& workspace)
-    : workspace_(workspace), block_(workspace.block_), used_(workspace.used_) {
+Workspace::Scope::Scope(Workspace& workspace) : workspace_(workspace) {
+  if (workspace.depth_ == 0) workspace.join_blocks();
+  block_ = workspace.block_;
+  used_ = workspace.used_;
   ++workspace_.depth_;
 }
 
 Workspace::Scope::~Scope() {
   workspace_.block_ = block_;
   workspace_.used_ = used_;
-  if (--workspace_.depth_ > 0 || workspace_.blocks_.size() < 2) return;
-  // Several blocks were needed: next time one of their total size serves.
+  --workspace_.depth_;
+}
+
+void Workspace::join_blocks() {
+  if (blocks_.size() < 2) return;
   int64_t total = 0;
-  for (const Memory& block : workspace_.blocks_) total += block.bytes();
-  workspace_.blocks_.clear();
-  workspace_.blocks_.emplace_back(workspace_.statistics_, total);
+  for (const Memory& block : blocks_) total += block.bytes();
+  blocks_.clear();
+  blocks_.emplace_back(statistics_, total);
 }
 
 Context::Context(int threads)

@@ -125,17 +125,27 @@ void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int6
           const double* A, int64_t lda, const double* B, int64_t ldb, double beta, double* C,
           int64_t ldc) {
   if (m == 0 || n == 0) return;
-  // BLIS runs each share of the rows on one thread: the sums do not depend on how many there are.
+  // BLIS runs each share of the rows on one thread, and the shares are the same whatever the number
+  // of threads: so are the sums.
   constexpr int64_t kRows = 64;
-  const int64_t shares = omp_in_parallel() != 0 ? 1 : (m + kRows - 1) / kRows;
-  const int64_t rows = shares == 1 ? m : kRows;
-  parallel_for(context, shares, [&](int64_t share) {
-    const int64_t first = share * rows;
+  const int columns = narrow<int>(n);
+  const int inner = narrow<int>(k);
+  const int stride_a = narrow<int>(lda);
+  const int stride_b = narrow<int>(ldb);
+  const int stride_c = narrow<int>(ldc);
+  const auto share = [&](int64_t i) {
+    const int64_t first = i * kRows;
+    const auto rows = static_cast<int>(std::min(kRows, m - first));
     const double* part = A + (a == Transpose::kYes ? first : first * lda);
-    cblas_dgemm(CblasRowMajor, cblas(a), cblas(b), narrow<int>(std::min(rows, m - first)),
-                narrow<int>(n), narrow<int>(k), alpha, part, narrow<int>(lda), B, narrow<int>(ldb),
-                beta, C + first * ldc, narrow<int>(ldc));
-  });
+    cblas_dgemm(CblasRowMajor, cblas(a), cblas(b), rows, columns, inner, alpha, part, stride_a, B,
+                stride_b, beta, C + first * ldc, stride_c);
+  };
+  const int64_t shares = (m + kRows - 1) / kRows;
+  if (omp_in_parallel() != 0) {
+    for (int64_t i = 0; i < shares; ++i) share(i);
+  } else {
+    parallel_for(context, shares, share);
+  }
 }
 
 }  // namespace saddle::backend

@@ -1,0 +1,32 @@
+#include "backend/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "support/expect_error.h"
+
+namespace saddle::backend {
+namespace {
+
+// What a piece throws comes out behind the loop, with one thread and with several; it ends no
+// process, and the other pieces are done.
+TEST(Parallel, ExceptionsComeOutBehindTheLoop) {
+  for (const int threads : {1, 3}) {
+    Context context(threads);
+    std::atomic<int> done{0};
+    const auto piece = [&](int64_t i) {
+      if (i == 0) fail(ErrorKind::kData, "piece {} is bad", i);
+      ++done;
+    };
+    expect_error(ErrorKind::kData, {"piece 0 is bad"}, [&] { parallel_for(context, 30, piece); });
+    if (threads > 1) {
+      EXPECT_EQ(done, 29);
+    }
+    expect_error(ErrorKind::kData, {"piece 0 is bad"},
+                 [&] { parallel_tasks(context, 30, [&](int64_t i, int) { piece(i); }); });
+  }
+}
+
+}  // namespace
+}  // namespace saddle::backend
