@@ -14,7 +14,7 @@ packages=(
   libcli11-dev libfmt-dev libssl-dev zlib1g-dev
   libcurl4-openssl-dev
   # to test and to measure
-  libgtest-dev libgmock-dev libbenchmark-dev gnuplot-nox
+  libgtest-dev libgmock-dev libbenchmark-dev
   # text for the quickstart
   bible-kjv
 )

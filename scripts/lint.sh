@@ -15,6 +15,7 @@ command -v clang-tidy >/dev/null || {
   exit 1
 }
 cmake --preset release >/dev/null
+cmake --build build/release --target saddle_revision >/dev/null  # a header that sources include
 
 if (($#)); then
   printf '%s\0' "$@"

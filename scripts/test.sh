@@ -6,6 +6,9 @@
 #                  the tests of the loader and the trainer under the thread sanitizer
 #     --jobs N     compile and test with N jobs (default: one per core)
 #     --minutes M  stop and fail when everything together takes longer (default: 60)
+#
+# Tests on real documents run when SADDLE_REFERENCE_DIR names a folder that holds them
+# (data/c4/..., data/tokenizer/tokenizer.model); without it they skip.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -35,6 +38,11 @@ if setarch "$(uname -m)" --addr-no-randomize true 2>/dev/null; then
   fixed_addresses=(setarch "$(uname -m)" --addr-no-randomize)
 fi
 
+options=(-DSADDLE_BUILD_TESTS=ON)
+if [[ -n "${SADDLE_REFERENCE_DIR:-}" ]]; then
+  options+=(-DSADDLE_REFERENCE_DIR="$(realpath "$SADDLE_REFERENCE_DIR")")
+fi
+
 closing_lines=()
 failed=false
 
@@ -51,7 +59,7 @@ run_preset() {
   shift 2
   echo "== $preset: build"
   # shellcheck disable=SC2086  # the targets are words
-  if ! in_time scripts/build.sh "$preset" --jobs "$jobs" -DSADDLE_BUILD_TESTS=ON -- $targets; then
+  if ! in_time scripts/build.sh "$preset" --jobs "$jobs" "${options[@]}" -- $targets; then
     closing_lines+=("$preset: no tests run, the build failed or did not end in $minutes minutes")
     failed=true
     return
