@@ -19,7 +19,11 @@ std::vector<Path> shell_scripts(const Path& root) {
 
 // For a shell: in single quotes, with those inside written '\''.
 std::string quoted(const Path& file) {
-  return "'" + std::regex_replace(file.string(), std::regex("'"), R"('\'')") + "'";
+  // By appending: g++ 12 takes "'" + a temporary string for a copy between overlapping memory.
+  std::string text = "'";
+  text += std::regex_replace(file.string(), std::regex("'"), R"('\'')");
+  text += "'";
+  return text;
 }
 
 }  // namespace
