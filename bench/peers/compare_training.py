@@ -67,19 +67,27 @@ def pytorch(options, python, work, settings, updates, extra=()):
 
 
 def check_same_loss(options, saddle, python):
-    """The loss of trained weights on the validation split's first blocks, by both programs."""
+    """The loss of trained weights on the same validation targets, by both programs: the work must be
+    the same before it is timed. The cache's validation split is cut to whole microbatches."""
     output = saddle.train(2)["output"]
     weights = output / "final.safetensors"
     text = run([options.saddle, "evaluate"] + saddle.settings(2, output) +
                ["--checkpoint", str(weights), "--full", "--json"], options.threads)
     ours = json.loads(text)
-    blocks = ours["targets"] // options.context
-    batches = blocks // options.microbatch
-    theirs = pytorch(options, python, "loss", output / "resolved.yaml", batches - 1,
+    microbatch = options.microbatch * options.context
+    if ours["targets"] % microbatch != 0:
+        raise SystemExit(f"{options.cache}: {ours['targets']} validation targets are no whole number "
+                         f"of microbatches of {microbatch}; prepare the cache with "
+                         f"--set data.prepare_validation_tokens={4 * microbatch + 1}")
+    theirs = pytorch(options, python, "loss", output / "resolved.yaml",
+                     ours["targets"] // microbatch - 1,
                      ["--weights", str(weights), "--split", "validation"])
     mean = statistics.fmean(theirs["losses"])
-    print(f"loss on validation: saddle {ours['loss']:.6f} on {ours['targets']} targets, PyTorch "
-          f"{mean:.6f} on {batches * options.microbatch * options.context}")
+    print(f"loss on {ours['targets']} validation targets: saddle {ours['loss']:.6f}, "
+          f"PyTorch {mean:.6f}")
+    # Two float32 programs with sums in different orders.
+    if abs(ours["loss"] / mean - 1) > 1e-5:
+        raise SystemExit("the two programs do not compute the same loss")
     return output / "resolved.yaml"
 
 
