@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <regex>
 #include <utility>
+#include <vector>
 
 #include "base/narrow.h"
 #include "base/system_error.h"
@@ -69,11 +71,27 @@ std::string read_file(const Path& path) {
   return content;
 }
 
-void make_directories(const Path& path) {
+std::filesystem::file_status file_status(const Path& path) {
   std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) fail_system("make the directory", path, error.value());
-  if (!std::filesystem::is_directory(path, error)) {
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::status_known(status)) fail_system("look at", path, error.value());
+  return status;
+}
+
+void make_directories(const Path& path) {
+  std::vector<Path> missing;  // the innermost first
+  for (Path part = path; !part.empty() && !std::filesystem::exists(file_status(part));) {
+    missing.push_back(part);
+    part = part.parent_path();
+  }
+  for (; !missing.empty(); missing.pop_back()) {
+    const Path& directory = missing.back();
+    std::error_code error;
+    const bool made = std::filesystem::create_directory(directory, error);
+    if (error) fail_system("make the directory", directory, error.value());
+    if (made) flush_directory(directory_of(directory));
+  }
+  if (!std::filesystem::is_directory(file_status(path))) {
     fail_system("make the directory", path, ENOTDIR);
   }
 }
@@ -87,6 +105,11 @@ void write_file_atomically(const Path& path, std::string_view content) {
 AtomicFile::AtomicFile(Path path) : path_(std::move(path)) {
   const std::string name = path_.filename().string();
   if (name.empty() || name == "." || name == "..") fail_system("write", path_, EISDIR);
+  const std::filesystem::file_status status = file_status(path_);
+  if (std::filesystem::is_directory(status)) fail_system("write", path_, EISDIR);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    fail(ErrorKind::kIo, "cannot write '{}': it is not an ordinary file", path_.string());
+  }
   // O_EXCL finds the first free number, so that files of one name written at once do not meet.
   for (int number = 0; descriptor_ < 0; ++number) {
     temporary_ = directory_of(path_) / fmt::format(".{}.tmp-{}-{}", name, ::getpid(), number);
@@ -126,6 +149,21 @@ void AtomicFile::commit() {
   if (::rename(temporary_.c_str(), path_.c_str()) < 0) fail_system("put in place", path_);
   temporary_.clear();
   flush_directory(directory_of(path_));
+}
+
+void remove_unfinished_files(const Path& directory) {
+  const std::regex name_of_one(R"(\..+\.tmp-[0-9]+-[0-9]+)");  // as the constructor names them
+  std::error_code ignored;                                     // they only take space
+  std::vector<Path> found;
+  for (std::filesystem::directory_iterator entry(directory, ignored), end; entry != end;
+       entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (entry->symlink_status(ignored).type() == std::filesystem::file_type::regular &&
+        std::regex_match(name, name_of_one)) {
+      found.push_back(entry->path());
+    }
+  }
+  for (const Path& path : found) std::filesystem::remove(path, ignored);
 }
 
 InputFile::InputFile(Path path) : path_(std::move(path)) {

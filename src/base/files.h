@@ -17,7 +17,11 @@ using Path = std::filesystem::path;
 // The whole content of a file.
 std::string read_file(const Path& path);
 
-// Makes the directory and its parents; an error when that cannot be done or a file is in the way.
+// What is at `path`, links followed; of type not_found when nothing is.
+std::filesystem::file_status file_status(const Path& path);
+
+// Makes the directory and its parents, to last through a power failure; an error when that cannot
+// be done or a file is in the way.
 void make_directories(const Path& path);
 
 // Makes what was renamed or made inside `directory` last through a power failure.
@@ -32,6 +36,7 @@ void write_file_atomically(const Path& path, std::string_view content);
 // the object only serves to be destroyed.
 class AtomicFile {
  public:
+  // An error when anything but an ordinary file is there: a device would be replaced by a file.
   explicit AtomicFile(Path path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -51,6 +56,10 @@ class AtomicFile {
   int descriptor_ = -1;
   int64_t size_ = 0;
 };
+
+// Removes what processes that were killed left of files that they were writing in `directory`. Only
+// for who knows, by a lock, that nobody writes there now.
+void remove_unfinished_files(const Path& directory);
 
 // A file opened for reading at any 64-bit offset.
 class InputFile {

@@ -22,14 +22,24 @@ Path named_path(const Path& path) {
   return whole;
 }
 
-// A descriptor of the directory with its lock, or -1 when another process holds the lock.
+// A descriptor of the directory with its lock; or -1, with errno ENOENT when it is gone and
+// EWOULDBLOCK when another process holds the lock.
 int open_locked(const Path& directory) {
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor = retry_interrupted(
+      [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (descriptor < 0) return -1;
-  if (retry_interrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0) {
-    return descriptor;
+  int code = 0;
+  struct stat locked {};
+  struct stat named {};
+  if (retry_interrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) < 0 ||
+      ::fstat(descriptor, &locked) < 0 || ::stat(directory.c_str(), &named) < 0) {
+    code = errno;
+  } else if (named.st_ino != locked.st_ino) {
+    code = ENOENT;  // it was removed, and made anew, between the opening and the lock
   }
+  if (code == 0) return descriptor;
   ::close(descriptor);
+  errno = code;
   return -1;
 }
 
@@ -54,8 +64,14 @@ StagedDirectory::StagedDirectory(const Path& target) : target_(named_path(target
       if (errno == EEXIST) continue;
       fail_system("make the directory", path);
     }
-    descriptor_ = open_locked(path);  // fails when another writer has just taken it for a leftover
-    if (descriptor_ >= 0) staged_ = path;
+    descriptor_ = open_locked(path);
+    const int code = errno;
+    if (descriptor_ >= 0) {
+      staged_ = path;
+    } else if (code != ENOENT && code != EWOULDBLOCK) {
+      ::rmdir(path.c_str());
+      fail_system("lock", path, code);
+    }  // else another writer has just taken it for a leftover
   }
 }
 
@@ -75,7 +91,7 @@ void StagedDirectory::remove_leftovers() const {
     if (!entry.path().filename().string().starts_with(prefix())) continue;
     if (entry.is_symlink(error) || !entry.is_directory(error)) continue;
     const int descriptor = open_locked(entry.path());
-    if (descriptor < 0) continue;  // somebody is writing there
+    if (descriptor < 0) continue;  // somebody is writing there, or it is not ours to remove
     std::filesystem::remove_all(entry.path(), error);
     ::close(descriptor);
   }

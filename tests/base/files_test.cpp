@@ -4,10 +4,12 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <fstream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +70,43 @@ TEST(Files, ErrorsNameThePathAndTheReason) {
                [&] { FileLock(below, "work"); });
   expect_error(ErrorKind::kIo, {"''"}, [] { AtomicFile{Path{}}; });
   expect_error(ErrorKind::kIo, {"Is a directory"}, [&] { AtomicFile{Path("somewhere/")}; });
+}
+
+TEST(Files, TellWhatIsThere) {
+  const TemporaryDirectory directory;
+  EXPECT_TRUE(std::filesystem::is_directory(file_status(directory.path())));
+  EXPECT_FALSE(std::filesystem::exists(file_status(directory / "none")));
+  std::filesystem::create_symlink(directory.path(), directory / "link");
+  EXPECT_TRUE(std::filesystem::is_directory(file_status(directory / "link")));
+  const Path too_long = directory / std::string(300, 'x');
+  expect_error(ErrorKind::kIo, {too_long.string(), "File name too long"},
+               [&] { file_status(too_long); });
+}
+
+TEST(Files, RemoveOnlyWhatKilledWritersLeft) {
+  const TemporaryDirectory directory;
+  ChildProcess child([&] {
+    AtomicFile file(directory / "weights.safetensors");
+    file.write("half");
+    return ::raise(SIGKILL);
+  });
+  child.wait();
+  ASSERT_EQ(names_in(directory.path()).size(), 1U);
+  const std::set<std::string> others = {".a.tmp-12-",   ".a.tmp-x-0",   "a.tmp-12-0",
+                                        ".tmp-1-1",     ".a.tmp-12-0b", ".directory.tmp-1-1",
+                                        ".link.tmp-1-1"};
+  for (const std::string& name : others) {
+    if (name.starts_with(".directory")) {
+      make_directories(directory / name);
+    } else if (name.starts_with(".link")) {
+      std::filesystem::create_symlink(directory / "a.tmp-12-0", directory / name);
+    } else {
+      write_file_atomically(directory / name, "mine");
+    }
+  }
+  remove_unfinished_files(directory.path());
+  const std::vector<std::string> left = names_in(directory.path());
+  EXPECT_EQ(std::set<std::string>(left.begin(), left.end()), others);
 }
 
 TEST(Files, RefusesADirectoryThatCannotBeWritten) {
@@ -135,6 +174,22 @@ TEST(AtomicFile, LeavesTheOldContentWhenTheProcessIsKilled) {
   });
   EXPECT_TRUE(WIFSIGNALED(child.wait()));
   EXPECT_EQ(slurp(directory / "file"), "old");
+}
+
+TEST(AtomicFile, ReplacesNothingButOrdinaryFiles) {
+  const TemporaryDirectory directory;
+  ASSERT_EQ(::mkfifo((directory / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink(directory / "pipe", directory / "link");
+  for (const char* name : {"pipe", "link"}) {
+    expect_error(ErrorKind::kIo, {(directory / name).string(), "not an ordinary file"},
+                 [&] { write_file_atomically(directory / name, "x"); });
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(directory / "pipe"));
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_EQ(names_in(directory.path()).size(), 2U);
+  make_directories(directory / "folder");
+  expect_error(ErrorKind::kIo, {"folder", "Is a directory"},
+               [&] { write_file_atomically(directory / "folder", "x"); });
 }
 
 TEST(AtomicFile, TwoOfOneNameDoNotMeet) {

@@ -1,10 +1,13 @@
 #include "base/staged_directory.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <set>
 
+#include "base/error.h"
 #include "support/child_process.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
@@ -68,6 +71,25 @@ TEST(StagedDirectory, TheSecondOfTwoWritersIsRefusedWhenItPublishes) {
   first.publish();
   expect_error(ErrorKind::kConfig, {"is there already"}, [&] { second.publish(); });
   EXPECT_EQ(read_file(scratch / "result" / "file"), "first");
+}
+
+TEST(StagedDirectory, ThatCannotBeOpenedIsAnErrorAndLeavesNothing) {
+  const TemporaryDirectory scratch;
+  ChildProcess child([&] {
+    const int free = ::dup(STDIN_FILENO);  // the next descriptor; no further one may be opened
+    ::close(free);
+    const rlimit limit{static_cast<rlim_t>(free), static_cast<rlim_t>(free)};
+    if (free < 0 || ::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 2;
+    try {
+      const StagedDirectory directory(scratch / "result");
+    } catch (const Error& error) {
+      const bool told = std::string(error.what()).find("Too many open files") != std::string::npos;
+      return error.kind() == ErrorKind::kIo && told ? 0 : 3;
+    }
+    return 4;
+  });
+  EXPECT_EQ(child.exit_status(), 0);
+  EXPECT_TRUE(names_in(scratch.path()).empty());
 }
 
 TEST(StagedDirectory, WhatAKilledWriterLeftIsRemovedByTheNext) {
