@@ -6,12 +6,16 @@
 
 namespace saddle::data {
 
+// Unlike StagedDirectory it refuses a second writer before the work instead of after it: making a
+// cache takes hours.
+//
 // Holds the lock against a second writer of `target` (".NAME.lock" beside it) and, from create()
-// on, a private directory beside it (".NAME.building-PID"), which the destructor removes unless it
-// was published.
+// on, a private directory beside it (".NAME.building-NUMBER"), which the destructor removes unless
+// it was published.
 class BuildDirectory {
  public:
-  // Makes the parent of `target` when missing and takes the lock; an Error when it is taken.
+  // Makes the parent of `target` when missing and takes the lock; an Error when it is taken. A
+  // link stands for the directory that it leads to.
   explicit BuildDirectory(const Path& target);
   BuildDirectory(const BuildDirectory&) = delete;
   BuildDirectory& operator=(const BuildDirectory&) = delete;
@@ -19,7 +23,7 @@ class BuildDirectory {
 
   // Makes the private directory. Those of killed writers are removed first, which is said to `log`:
   // the lock shows that nobody writes there any more. An Error of kind kData when `target` is there
-  // already and is not an empty directory.
+  // already and is not an empty directory, of kind kConfig when a file system is mounted there.
   const Path& create(Log* log);
 
   // Renames the private directory to `target`, and flushes both directories.

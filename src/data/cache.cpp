@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/error.h"
+#include "base/narrow.h"
 #include "base/sha256.h"
 
 namespace saddle::data {
@@ -30,23 +31,20 @@ std::string out_of_range_text(uint16_t id, int64_t token, int64_t vocab_size) {
                      token * kTokenBytes, vocab_size);
 }
 
-std::vector<InputFile> open_shards(const Path& directory, const SplitRecord& split) {
-  std::vector<InputFile> files;
+void check_sizes(const Path& directory, const SplitRecord& split) {
   for (const ShardRecord& shard : split.shards) {
     const Path path = directory / shard.name;
-    if (!std::filesystem::is_regular_file(path)) {
+    if (!std::filesystem::is_regular_file(file_status(path))) {
       fail(ErrorKind::kData, "{}: the shard is missing, expected {} tokens", path.string(),
            shard.tokens);
     }
-    InputFile file(path);
-    if (file.size() != shard.tokens * kTokenBytes) {
+    const auto size = narrow<int64_t>(std::filesystem::file_size(path));
+    if (size != shard.tokens * kTokenBytes) {
       fail(ErrorKind::kData, "{}: the shard is {}: expected {} bytes for {} tokens, found {}",
-           path.string(), file.size() < shard.tokens * kTokenBytes ? "truncated" : "too long",
-           shard.tokens * kTokenBytes, shard.tokens, file.size());
+           path.string(), size < shard.tokens * kTokenBytes ? "truncated" : "too long",
+           shard.tokens * kTokenBytes, shard.tokens, size);
     }
-    files.push_back(std::move(file));
   }
-  return files;
 }
 
 }  // namespace
@@ -56,8 +54,8 @@ TokenCache::TokenCache(const Path& directory) : directory_(directory) {
     fail(ErrorKind::kData, "{} is no token cache: it has no {}", directory.string(), kManifestName);
   }
   manifest_ = read_manifest(directory / kManifestName);
-  train_files_ = open_shards(directory, manifest_.train);
-  validation_files_ = open_shards(directory, manifest_.validation);
+  check_sizes(directory, manifest_.train);
+  check_sizes(directory, manifest_.validation);
 }
 
 void TokenCache::read(Split split, int64_t first, int64_t count, uint16_t* out) const {
@@ -69,7 +67,7 @@ void TokenCache::read(Split split, int64_t first, int64_t count, uint16_t* out) 
     const int64_t shard = first / manifest_.shard_tokens;
     const int64_t begin = first % manifest_.shard_tokens;
     const int64_t piece = std::min(count, manifest_.shard_tokens - begin);
-    const InputFile& file = files(split)[static_cast<size_t>(shard)];
+    const InputFile file(directory_ / shard_name(split, shard));
     file.read_at(begin * kTokenBytes, out, static_cast<size_t>(piece * kTokenBytes));
     const int64_t wrong = first_out_of_range(out, piece, vocab_size());
     if (wrong >= 0) {
@@ -84,12 +82,12 @@ void TokenCache::read(Split split, int64_t first, int64_t count, uint16_t* out) 
 
 void TokenCache::verify() const {
   for (const Split split : {Split::kTrain, Split::kValidation}) {
-    const std::vector<ShardRecord>& shards = manifest_.split(split).shards;
-    for (size_t i = 0; i < shards.size(); ++i) verify_shard(files(split)[i], shards[i]);
+    for (const ShardRecord& shard : manifest_.split(split).shards) verify_shard(shard);
   }
 }
 
-void TokenCache::verify_shard(const InputFile& file, const ShardRecord& record) const {
+void TokenCache::verify_shard(const ShardRecord& record) const {
+  const InputFile file(directory_ / record.name);
   Sha256 hash;
   std::string fault;
   std::vector<uint16_t> ids(static_cast<size_t>(std::min(record.tokens, kVerifyTokens)));

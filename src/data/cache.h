@@ -77,7 +77,8 @@ CacheManifest read_manifest(const Path& path);
 // True when `directory` holds a manifest.json.
 bool is_cache(const Path& directory);
 
-// A finished cache, opened for reading. Reading is safe from several threads at once.
+// A finished cache. Reading is safe from several threads at once; each opens the shard that it
+// reads for as long as it does, so that the number of shards is not limited by that of open files.
 class TokenCache {
  public:
   // Checks the manifest and the size of every shard; the checksums are checked by verify().
@@ -99,15 +100,10 @@ class TokenCache {
   void verify() const;
 
  private:
-  const std::vector<InputFile>& files(Split split) const {
-    return split == Split::kTrain ? train_files_ : validation_files_;
-  }
-  void verify_shard(const InputFile& file, const ShardRecord& record) const;
+  void verify_shard(const ShardRecord& record) const;
 
   Path directory_;
   CacheManifest manifest_;
-  std::vector<InputFile> train_files_;
-  std::vector<InputFile> validation_files_;
 };
 
 }  // namespace saddle::data

@@ -79,7 +79,7 @@ int64_t DatasetFiles::count() const {
 
 Path DatasetFiles::fetch(int64_t index) {
   Path path = directory_ / name(index);
-  if (!std::filesystem::is_regular_file(path)) {
+  if (!std::filesystem::is_regular_file(file_status(path))) {
     const std::string url = url_ + "/" + name(index);
     const RemoteFile remote = describe_url(url, download_, log_);
     if (!remote.bytes && remote.sha256.empty()) {

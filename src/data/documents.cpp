@@ -23,7 +23,10 @@ std::vector<Path> files_of_folder(const Path& folder) {
   std::filesystem::directory_iterator entries(folder, code);
   if (code) fail(ErrorKind::kIo, "cannot list {}: {}", folder.string(), code.message());
   for (const auto& entry : entries) {
-    if (entry.is_regular_file() && is_document_file(entry.path())) found.push_back(entry.path());
+    if (is_document_file(entry.path()) &&
+        std::filesystem::is_regular_file(file_status(entry.path()))) {
+      found.push_back(entry.path());
+    }
   }
   return found;
 }
@@ -34,7 +37,7 @@ std::vector<Path> files_of_pattern(const std::string& pattern) {
   const int code = glob(pattern.c_str(), 0, nullptr, &matches);
   for (size_t i = 0; code == 0 && i < matches.gl_pathc; ++i) {
     const Path path(matches.gl_pathv[i]);
-    if (std::filesystem::is_regular_file(path)) found.push_back(path);
+    if (std::filesystem::is_regular_file(file_status(path))) found.push_back(path);
   }
   globfree(&matches);
   if (code != 0 && code != GLOB_NOMATCH) {
@@ -58,8 +61,9 @@ DocumentFiles find_document_files(const std::string& source) {
     fail(ErrorKind::kConfig,
          "no source of documents is given: expected a folder, a glob or a file");
   }
-  std::vector<Path> found =
-      std::filesystem::is_directory(source) ? files_of_folder(source) : files_of_pattern(source);
+  std::vector<Path> found = std::filesystem::is_directory(file_status(source))
+                                ? files_of_folder(source)
+                                : files_of_pattern(source);
   // Two folders may hold files of the same name: the whole path breaks the tie.
   std::sort(found.begin(), found.end(), [](const Path& a, const Path& b) {
     return std::pair(a.filename().string(), a.string()) <
@@ -125,7 +129,7 @@ std::optional<std::string> DocumentReader::parse_line() {
   }
   const auto text = document.find("text");
   if (text == document.end() || text->is_null()) {
-    ++state_.no_text;
+    if (state_.no_text++ == 0) state_.first_no_text = place();
     return std::nullopt;
   }
   if (!text->is_string()) {
@@ -134,7 +138,7 @@ std::optional<std::string> DocumentReader::parse_line() {
   }
   auto& value = text->get_ref<std::string&>();
   if (value.empty()) {
-    ++state_.empty_text;
+    if (state_.empty_text++ == 0) state_.first_empty_text = place();
     return std::nullopt;
   }
   return std::move(value);

@@ -27,13 +27,21 @@ DocumentFiles find_document_files(const std::string& source);
 // True when the name says JSON lines, compressed or not.
 bool is_document_file(const Path& path);
 
+// A line of one of the files.
+struct DocumentPlace {
+  int64_t file = 0;  // its index
+  int64_t line = 0;  // from 1
+};
+
 // What was read so far.
 struct ReadingState {
-  int64_t files = 0;       // opened
-  int64_t documents = 0;   // with text
-  int64_t empty_text = 0;  // documents left out because their text is ""
-  int64_t no_text = 0;     // documents left out because they have no text, or null
-  int64_t bytes = 0;       // of the files as they lie on the disk
+  int64_t files = 0;               // opened
+  int64_t documents = 0;           // with text
+  int64_t empty_text = 0;          // documents left out because their text is ""
+  int64_t no_text = 0;             // documents left out because they have no text, or null
+  int64_t bytes = 0;               // of the files as they lie on the disk
+  DocumentPlace first_empty_text;  // of the documents left out
+  DocumentPlace first_no_text;
 };
 
 // The documents of files one after another.
@@ -51,6 +59,7 @@ class DocumentReader {
 
  private:
   std::optional<std::string> parse_line();
+  DocumentPlace place() const { return {state_.files - 1, lines_->line()}; }
 
   std::shared_ptr<FileSequence> files_;
   Path path_;  // of the file that is read

@@ -240,7 +240,7 @@ DownloadResult download_file(const DownloadRequest& request, const DownloadOptio
   if (!directory.empty()) make_directories(directory);
   const FileLock lock(directory / fmt::format(".{}.lock", destination.filename().string()),
                       fmt::format("the download to {}", destination.string()));
-  if (std::filesystem::is_regular_file(destination)) {
+  if (std::filesystem::is_regular_file(file_status(destination))) {
     DownloadResult result;
     result.present = true;
     result.bytes = InputFile(destination).size();

@@ -14,7 +14,7 @@ namespace saddle::data {
 
 struct DownloadOptions {
   HttpOptions http;
-  int64_t retries = 10;              // failures in a row that brought nothing new
+  int64_t retries = 10;              // failures in a row, without a further MiB
   int64_t content_retries = 2;       // further tries when what came is not what was expected
   double first_delay_s = 1.0;        // before the first retry; doubles with each failure in a row
   double max_delay_s = 60.0;         // where the doubling ends

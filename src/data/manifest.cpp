@@ -147,7 +147,7 @@ std::string shard_name(Split split, int64_t index) {
 }
 
 bool is_cache(const Path& directory) {
-  return std::filesystem::is_regular_file(directory / kManifestName);
+  return std::filesystem::is_regular_file(file_status(directory / kManifestName));
 }
 
 Json manifest_to_json(const CacheManifest& manifest) {

@@ -11,8 +11,13 @@ namespace saddle::data {
 
 namespace {
 
+Path directory_of(const Path& destination) {
+  const Path parent = destination.parent_path();
+  return parent.empty() ? Path(".") : parent;
+}
+
 Path beside(const Path& destination, std::string_view ending) {
-  return destination.parent_path() / fmt::format(".{}{}", destination.filename().string(), ending);
+  return directory_of(destination) / fmt::format(".{}{}", destination.filename().string(), ending);
 }
 
 Path part_path(const Path& destination) {
@@ -93,7 +98,7 @@ void PartFile::append(std::string_view bytes) {
 void PartFile::publish() {
   if (retry_interrupted([&] { return ::fsync(descriptor_); }) < 0) fail_system("flush", part_);
   if (::rename(part_.c_str(), destination_.c_str()) < 0) fail_system("put in place", destination_);
-  flush_directory(destination_.parent_path());
+  flush_directory(directory_of(destination_));
   remove_leftovers(destination_);
 }
 

@@ -158,12 +158,16 @@ class SplitBuilder {
     return static_cast<double>(record_.documents) / std::max(all, 1.0);
   }
 
+  void leave_out(const char* reason, int64_t count, const DocumentPlace& first) {
+    if (count == 0) return;
+    record_.skipped[reason] = count;
+    log_->warn("{}: {} documents were left out: {}, the first of them {} line {}",
+               split_name(split_), count, reason, files_->name(first.file), first.line);
+  }
+
   void finish_record() {
-    if (read_.empty_text > 0) record_.skipped["empty text"] = read_.empty_text;
-    if (read_.no_text > 0) record_.skipped["no text"] = read_.no_text;
-    for (const auto& [reason, count] : record_.skipped) {
-      log_->warn("{}: {} documents were left out: {}", split_name(split_), count, reason);
-    }
+    leave_out("empty text", read_.empty_text, read_.first_empty_text);
+    leave_out("no text", read_.no_text, read_.first_no_text);
     if (record_.tokens == 0) {
       fail(ErrorKind::kData, "{}: the {} files hold no document with text", inputs_name_,
            split_name(split_));
@@ -216,7 +220,7 @@ CacheManifest build_cache(const PrepareOptions& options, const Tokenizer& tokeni
 }
 
 PrepareSummary reuse_cache(const PrepareOptions& options, const Tokenizer& tokenizer,
-                           const Inputs& inputs, Log* log) {
+                           const Inputs& inputs, const Stopwatch& watch, Log* log) {
   const TokenCache cache(options.directory);
   check_same_request(cache, options, tokenizer, *inputs.train, *inputs.validation);
   log->info("{} is there already: verifying its checksums", options.directory.string());
@@ -225,6 +229,7 @@ PrepareSummary reuse_cache(const PrepareOptions& options, const Tokenizer& token
   summary.reused = true;
   summary.manifest = cache.manifest();
   summary.identity = cache.identity();
+  summary.seconds = watch.seconds();
   return summary;
 }
 
@@ -237,10 +242,10 @@ PrepareSummary prepare(const PrepareOptions& options, Log* log) {
   check_vocabulary(tokenizer, options.vocab_size);
   const Inputs inputs = find_inputs(options, log);
   // A finished cache never changes, so it needs no lock and may lie where nobody can write.
-  if (is_cache(options.directory)) return reuse_cache(options, tokenizer, inputs, log);
+  if (is_cache(options.directory)) return reuse_cache(options, tokenizer, inputs, watch, log);
   BuildDirectory building(options.directory);
   // Another process may have finished before this one got the lock.
-  if (is_cache(options.directory)) return reuse_cache(options, tokenizer, inputs, log);
+  if (is_cache(options.directory)) return reuse_cache(options, tokenizer, inputs, watch, log);
 
   build_cache(options, tokenizer, inputs, building.create(log), log);
   building.publish();

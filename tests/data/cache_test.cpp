@@ -1,6 +1,7 @@
 #include "data/cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "base/sha256.h"
 #include "data/fixtures.h"
+#include "support/child_process.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "support/token_cache.h"
@@ -182,6 +184,19 @@ TEST_F(CacheTest, RefusesShardsOfTheWrongSize) {
   expect_refused({"train-00001.bin", "missing"});
   std::filesystem::create_directory(shard);
   expect_refused({"train-00001.bin", "missing"});
+}
+
+TEST_F(CacheTest, HasMoreShardsThanFilesMayBeOpen) {
+  const std::vector<uint16_t> ids = counting_ids(200, 1000);
+  write_token_cache(directory_, ids, counting_ids(7, 1000), 1000, 1);
+  ChildProcess child([&] {
+    const rlimit limit{32, 32};
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 2;
+    const TokenCache cache(directory_);
+    cache.verify();
+    return read(cache, Split::kTrain, 0, 200) == ids ? 0 : 3;
+  });
+  EXPECT_EQ(child.exit_status(), 0) << "99: an error";
 }
 
 TEST_F(CacheTest, NoticesAShardCutWhileItIsOpen) {

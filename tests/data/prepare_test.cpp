@@ -1,7 +1,11 @@
 #include "data/prepare.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -97,6 +101,7 @@ class PrepareTest : public ::testing::Test {
 TEST_F(PrepareTest, ValidationKeepsItsOrderAndTrainingIsShuffled) {
   const PrepareSummary summary = run();
   EXPECT_FALSE(summary.reused);
+  EXPECT_GT(summary.seconds, 0.0);
   EXPECT_EQ(tokens_of(options_.directory, Split::kValidation), encode_all(validation_texts_));
 
   // The training documents by the shuffler alone.
@@ -184,7 +189,8 @@ TEST_F(PrepareTest, EscapedDocumentsGiveTheSameTokens) {
   for (const std::string& text : texts) {
     // The library can write every other character as an escape; the slash is done by hand.
     std::string line = Json({{"timestamp", "other"}, {"text", text}}).dump(-1, ' ', true);
-    for (size_t i = 0; (i = line.find('/', i)) != std::string::npos; i += 2) line.insert(i, 1, '\\');
+    for (size_t i = 0; (i = line.find('/', i)) != std::string::npos; i += 2)
+      line.insert(i, 1, '\\');
     escaped += line + "\n";
   }
   EXPECT_EQ(std::count_if(escaped.begin(), escaped.end(), [](char c) { return (c & 0x80) != 0; }),
@@ -208,8 +214,11 @@ TEST_F(PrepareTest, SkippedDocumentsAreCountedAndReported) {
   EXPECT_EQ(summary.manifest.train.skipped,
             (std::map<std::string, int64_t>{{"empty text", 1}, {"no text", 2}}));
   const std::string log = read_bytes(temporary_ / "log");
-  for (const char* part : {"train: 1 documents were left out: empty text",
-                           "train: 2 documents were left out: no text", "notes.json is left out"}) {
+  const std::string file = (source_ / "c4-train.1.json").string();
+  for (const std::string& part :
+       {"train: 1 documents were left out: empty text, the first of them " + file + " line 1\n",
+        "train: 2 documents were left out: no text, the first of them " + file + " line 5\n",
+        std::string("notes.json is left out")}) {
     EXPECT_THAT(log, ::testing::HasSubstr(part));
   }
 }
@@ -270,12 +279,53 @@ TEST_F(PrepareTest, DirectoriesInUseAreLeftAlone) {
   expect_refused(ErrorKind::kData, {"file", "no token cache"});
 }
 
+TEST_F(PrepareTest, ALinkStandsForItsDirectory) {
+  const Path target = temporary_ / "elsewhere" / "roomy";
+  make_directories(target);
+  std::filesystem::create_directory_symlink(target, options_.directory);
+  EXPECT_FALSE(run().reused);
+  EXPECT_TRUE(std::filesystem::is_symlink(options_.directory));
+  TokenCache(target).verify();
+  EXPECT_EQ(names_in(target.parent_path()), (std::vector<std::string>{".roomy.lock", "roomy"}));
+  EXPECT_EQ(names_in(home_), std::vector<std::string>{"cache"});
+  EXPECT_TRUE(run().reused);
+  // One that leads nowhere is left alone.
+  options_.directory = home_ / "dangling";
+  std::filesystem::create_directory_symlink(temporary_ / "none", options_.directory);
+  expect_refused(ErrorKind::kData, {"dangling", "no token cache"});
+  EXPECT_TRUE(std::filesystem::is_symlink(options_.directory));
+}
+
+TEST_F(PrepareTest, AMountPointIsRefusedBeforeTheWork) {
+  make_directories(options_.directory);
+  make_directories(home_ / "bound");
+  ChildProcess child([&] {
+    // In a mount namespace of its own, so that nothing is left when the process ends.
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", options_.directory.c_str(), "tmpfs", 0, "size=64k") != 0 ||
+        ::mount((home_ / "bound").c_str(), (home_ / "bound").c_str(), nullptr, MS_BIND, nullptr)) {
+      return 77;
+    }
+    for (const char* name : {"cache", "bound"}) {
+      options_.directory = home_ / name;
+      expect_refused(ErrorKind::kConfig, {name, "a file system is mounted there"});
+    }
+    return HasFailure() ? 1 : 0;
+  });
+  const int status = child.exit_status();
+  if (status == 77) GTEST_SKIP() << "no file system can be mounted here";
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(options_.directory));
+}
+
 TEST_F(PrepareTest, AFinishedCacheIsVerifiedAndReused) {
   run();
   const auto before = contents_of(options_.directory);
   options_.directory += "/";
   const PrepareSummary again = run();
   EXPECT_TRUE(again.reused);
+  EXPECT_GT(again.seconds, 0.0);
   EXPECT_EQ(again.identity, TokenCache(options_.directory).identity());
   options_.train_tokens = 100;  // its first 100 are those that would be made
   options_.workers = 7;
@@ -346,6 +396,22 @@ TEST_F(PrepareTest, LeftoversOfKilledWritersAreRemovedAndNothingElse) {
                                       ".other.building-4194305", "cache"}));
 }
 
+TEST_F(PrepareTest, WhatHasTheNameOfThePrivateDirectoryIsNotWrittenTo) {
+  const auto name = [](int further) {
+    return fmt::format(".cache.building-{}", ::getpid() + further);
+  };
+  const Path elsewhere = temporary_ / "elsewhere";
+  make_directories(elsewhere);
+  write_bytes(elsewhere / "thesis.txt", "important");
+  write_bytes(home_ / name(0), "a file");
+  std::filesystem::create_directory_symlink(elsewhere, home_ / name(1));
+  EXPECT_FALSE(run().reused);
+  EXPECT_EQ(names_in(elsewhere), std::vector<std::string>{"thesis.txt"});
+  EXPECT_EQ(read_bytes(home_ / name(0)), "a file");
+  EXPECT_TRUE(std::filesystem::is_symlink(home_ / name(1)));
+  EXPECT_FALSE(std::filesystem::exists(home_ / name(2)));
+}
+
 TEST_F(PrepareTest, AFullDiskLeavesNothing) {
   ChildProcess child([&] {
     // The kernel refuses to let a file grow, as a full disk would.
@@ -400,21 +466,21 @@ TEST_F(PrepareTest, RealDocumentsPlainAndEscaped) {
   }
   const Path plain = data / "c4" / "en" / "c4-train.00000-of-00002.json.gz";
   const Path escaped = data / "c4" / "sample_1000_escaped.jsonl.gz";
-  DocumentReader one({plain});
-  DocumentReader two({escaped});
-  const Tokenizer tokenizer(data / "tokenizer" / "tokenizer.model");
-  int64_t count = 0;
-  while (std::optional<std::string> text = one.next()) {
-    const std::optional<std::string> other = two.next();
-    ASSERT_TRUE(other.has_value());
-    ASSERT_EQ(*text, *other);
-    if (count % 50 == 0) {
-      EXPECT_EQ(tokenizer.encode(*text), tokenizer.encode(*other));
-    }
-    ++count;
-  }
-  EXPECT_FALSE(two.next().has_value());
-  EXPECT_EQ(count, 1000);
+  ASSERT_NE(sha256_file(plain), sha256_file(escaped));
+  options_.tokenizer_model = data / "tokenizer" / "tokenizer.model";
+  options_.vocab_size = 32'000;
+  std::filesystem::remove(source_ / "c4-train.1.json");
+  const auto prepared_from = [&](const Path& file) {
+    std::filesystem::copy_file(file, source_ / "c4-train.0.json.gz",
+                               std::filesystem::copy_options::overwrite_existing);
+    options_.directory = home_ / file.filename();
+    return run().manifest.train;
+  };
+  const SplitRecord one = prepared_from(plain);
+  const SplitRecord two = prepared_from(escaped);
+  EXPECT_EQ(one.documents, 1000);
+  EXPECT_GT(one.shards.size(), 1U);
+  EXPECT_EQ(one.shards, two.shards);
 }
 
 }  // namespace
