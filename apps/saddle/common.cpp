@@ -15,7 +15,7 @@ config::Settings SettingsOptions::load() const {
 
 config::Settings SettingsOptions::load_for(const Path& checkpoint) const {
   const Path beside = checkpoint.parent_path() / "resolved.yaml";
-  if (configs.empty() && std::filesystem::exists(beside)) {
+  if (configs.empty() && std::filesystem::exists(file_status(beside))) {
     return config::load_settings({beside}, overrides);
   }
   return load();

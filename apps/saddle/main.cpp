@@ -1,8 +1,10 @@
 // The program: reads the command line, runs one command, and turns an error into one line and an
 // exit code.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <system_error>
 
 #include "base/exit_codes.h"
 #include "commands.h"
@@ -62,10 +64,15 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Writing to a closed pipe is an error like others; training goes on when its output has no
+  // reader any more.
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     return run(argc, argv);
   } catch (const saddle::Error& error) {
     return report(error.kind(), error.what());
+  } catch (const std::system_error& error) {  // also what std::filesystem throws
+    return report(ErrorKind::kIo, error.what());
   } catch (const std::bad_alloc&) {
     return report(ErrorKind::kInternal, "out of memory");
   } catch (const std::exception& error) {

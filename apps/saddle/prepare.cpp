@@ -19,7 +19,8 @@ data::PrepareOptions prepare_options(const config::Settings& settings) {
          "data.source is not given, and this command needs it or data.dataset: use --set "
          "data.source=FOLDER, or --set data.dataset=c4 to download");
   }
-  // Member by member: g++ 12 destroys members twice when an aggregate's initializer throws.
+  // Member by member: when an initializer of an aggregate throws, g++ 12 destroys the members of an
+  // aggregate nested before it twice.
   data::PrepareOptions request;
   request.source = data.source.value_or("");
   if (data.dataset) {
@@ -51,20 +52,35 @@ std::string split_text(data::Split split, const data::SplitRecord& record) {
   return text;
 }
 
+std::string splits_text(const data::CacheManifest& manifest) {
+  std::string text;
+  for (const data::Split split : {data::Split::kTrain, data::Split::kValidation}) {
+    text += split_text(split, manifest.split(split));
+  }
+  return text + fmt::format("  {:<11} {}\n", "identity", manifest.identity);
+}
+
+int run_verify(const SettingsOptions& options) {
+  const Stopwatch watch;
+  const data::TokenCache cache(options.load().data.cache);
+  cache.verify();
+  print(fmt::format("{} is whole: every checksum and every id was verified in {}\n",
+                    cache.directory().string(), human_duration(watch.seconds())) +
+        splits_text(cache.manifest()));
+  return kExitSuccess;
+}
+
 int run_prepare(const SettingsOptions& options) {
   const data::PrepareOptions request = prepare_options(options.load());
   Log log;
   const data::PrepareSummary summary = data::prepare(request, &log);
-  std::string text =
+  const std::string text =
       summary.reused
           ? fmt::format("{} is complete: every checksum was verified in {}\n",
                         request.directory.string(), human_duration(summary.seconds))
           : fmt::format("{} was made in {} ({} tokens/s)\n", request.directory.string(),
                         human_duration(summary.seconds), human_count(summary.tokens_per_second));
-  for (const data::Split split : {data::Split::kTrain, data::Split::kValidation}) {
-    text += split_text(split, summary.manifest.split(split));
-  }
-  print(text + fmt::format("  {:<11} {}\n", "identity", summary.identity));
+  print(text + splits_text(summary.manifest));
   return kExitSuccess;
 }
 
@@ -74,12 +90,18 @@ void add_prepare(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
       "prepare", "Make the token cache from C4 files, or verify the one that is there");
   const auto options = std::make_shared<SettingsOptions>();
+  const auto verify = std::make_shared<bool>(false);
+  command->add_flag("--verify", *verify,
+                    "Only verify the checksums and ids of the cache in data.cache; neither its "
+                    "sources nor a tokenizer are needed");
   add_settings_options(*command, *options);
   command->footer(
       "Reads data.source, or downloads data.dataset, and writes data.cache with data.tokenizer,\n"
       "with as many training tokens as the budget needs. " +
       command->get_footer());
-  command->callback([&action, options] { action = [options] { return run_prepare(*options); }; });
+  command->callback([&action, options, verify] {
+    action = [options, verify] { return *verify ? run_verify(*options) : run_prepare(*options); };
+  });
 }
 
 }  // namespace saddle::app

@@ -10,6 +10,7 @@
 #include "base/exit_codes.h"
 #include "base/json.h"
 #include "config/options.h"
+#include "support/closed_pipe.h"
 #include "support/run_program.h"
 
 namespace saddle {
@@ -110,6 +111,29 @@ TEST(CommandLine, OutputThatCannotBeWrittenIsAnError) {
   for (const std::string command : {"options", "version", "--help"}) {
     const ProgramResult result = run_saddle(command + " >/dev/full");
     EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kIo)) << command;
+  }
+}
+
+TEST(CommandLine, AClosedPipeIsAnError) {
+  for (const char* command : {"options", "version", "--help", "prepare --help"}) {
+    EXPECT_EQ(run_saddle_into_closed_pipe(STDOUT_FILENO, command), exit_code(ErrorKind::kIo))
+        << command;
+  }
+}
+
+TEST(CommandLine, WhatTheSystemRefusesToLookAtIsAnError) {
+  const std::string path = "/tmp/" + std::string(300, 'x');
+  for (const std::string& arguments :
+       {"prepare --verify --set data.cache=" + path,
+        "prepare --set data.source=" + path + " --set data.tokenizer=" + path,
+        "evaluate --set data.cache=" + path + " --checkpoint x",
+        "compare-runs " + path + " " + path, "train --set runtime.output_dir=" + path,
+        "export --checkpoint " + path + " --output " + path,
+        "import --input " + path + " --output " + path}) {
+    const ProgramResult result = run_saddle(arguments);
+    EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kIo)) << arguments << result.errors;
+    EXPECT_THAT(result.errors, MatchesRegex("saddle: error: [^\n]*\n")) << arguments;
+    EXPECT_THAT(result.errors, HasSubstr("File name too long"));
   }
 }
 
