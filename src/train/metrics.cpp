@@ -25,7 +25,7 @@ bool written_before(const Json& line, const RunState& state) {
 }  // namespace
 
 void cut_metrics(const Path& path, const RunState& state, Log& log) {
-  if (!std::filesystem::exists(path)) return;
+  if (!std::filesystem::exists(file_status(path))) return;
   std::istringstream lines(read_file(path));
   std::string kept;
   int64_t number = 0;

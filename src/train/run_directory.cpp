@@ -25,7 +25,9 @@ const Path& made(const Path& path) {
 
 RunDirectory::RunDirectory(const Path& path)
     : path_(made(path)),
-      lock_(path / "lock", fmt::format("training in runtime.output_dir '{}'", path.string())) {}
+      lock_(path / "lock", fmt::format("training in runtime.output_dir '{}'", path.string())) {
+  remove_unfinished_files(path_);
+}
 
 std::string RunDirectory::used_by() const {
   for (const auto& entry : std::filesystem::directory_iterator(path_)) {
@@ -36,8 +38,7 @@ std::string RunDirectory::used_by() const {
 }
 
 void RunDirectory::write_records(const config::Settings& settings, int threads,
-                                 const Path& resumed_from,
-                                 const std::string& data_identity) const {
+                                 const Path& resumed_from, const std::string& data_identity) const {
   write_file_atomically(file("resolved.yaml"), config::to_yaml(settings));
   Json environment = {{"started", utc_timestamp()},
                       {"resumed_from", nullptr},

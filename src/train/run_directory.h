@@ -11,7 +11,8 @@ namespace saddle::train {
 
 class RunDirectory {
  public:
-  // Makes the directory and locks it for this process.
+  // Makes the directory, locks it for this process, and removes the unfinished files of processes
+  // that were killed.
   // Errors: kIo when it cannot be made or written, or when another process holds it.
   explicit RunDirectory(const Path& path);
 

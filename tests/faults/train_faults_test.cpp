@@ -10,6 +10,7 @@
 #include "base/exit_codes.h"
 #include "config/load.h"
 #include "faults/fault_rounds.h"
+#include "support/closed_pipe.h"
 #include "support/run_program.h"
 #include "train/small_run.h"
 
@@ -92,7 +93,18 @@ TEST_F(TrainFaults, KilledAtRandomMoments) {
       }
     }
     expect_same_bits(output);
+    // What the killed ones left half-written was removed.
+    for (const auto& entry : std::filesystem::directory_iterator(output)) {
+      EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();
+    }
   }
+}
+
+TEST_F(TrainFaults, WithoutAReaderOfItsLog) {
+  train_undisturbed();
+  const Path output = run_.directory / "run";
+  EXPECT_EQ(run_saddle_into_closed_pipe(STDERR_FILENO, arguments(output)), 0);
+  expect_same_bits(output);
 }
 
 TEST_F(TrainFaults, StoppedAtRandomMoments) {
