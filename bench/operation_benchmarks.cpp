@@ -22,6 +22,7 @@
 
 #include "backend/gemm.h"
 #include "base/error.h"
+#include "support/difference.h"
 #include "support/operations_trial.h"
 
 namespace saddle::operations {
@@ -85,7 +86,7 @@ double relative_error(const Values& found, const Values& expected) {
       difference += (found[i][j] - expected[i][j]) * (found[i][j] - expected[i][j]);
       size += expected[i][j] * expected[i][j];
     }
-    worst = std::max(worst, std::sqrt(difference / std::max(size, 1e-300)));
+    worst = std::max(worst, or_infinity(std::sqrt(difference / std::max(size, 1e-300))));
   }
   return worst;
 }

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "model/initial_weights.h"
 #include "model/reference.h"
+#include "support/difference.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
 
@@ -44,16 +45,6 @@ std::vector<T> reference_logits(backend::Context& context, const backend::Arena<
   reference.set_batch(1, tokens.data(), tokens.data());
   reference.run_losses();
   return backend::to_host<T>(reference.logits());
-}
-
-template <class T>
-double largest_difference(const std::vector<T>& a, const std::vector<T>& b) {
-  EXPECT_EQ(a.size(), b.size());
-  double worst = 0;
-  for (size_t i = 0; i < b.size(); ++i) {
-    worst = std::max(worst, static_cast<double>(std::abs(a[i] - b[i])));
-  }
-  return worst;
 }
 
 // Logits of all positions, run in pieces of `piece` tokens.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ops/tensors.h"
+#include "support/difference.h"
 
 namespace saddle::ops {
 namespace {
@@ -81,11 +82,7 @@ Plain plain(int64_t steps) {
 template <class T>
 void expect_near(const std::vector<T>& found, const std::vector<double>& expected,
                  double tolerance) {
-  double worst = 0;
-  for (size_t i = 0; i < found.size(); ++i) {
-    worst = std::max(worst, std::abs(static_cast<double>(found[i]) - expected[i]));
-  }
-  EXPECT_LE(worst, tolerance);
+  EXPECT_LE(largest_difference(found, expected), tolerance);
 }
 
 TEST(AdamW, MatchesTheFormulaOverSeveralSteps) {

@@ -5,6 +5,7 @@
 
 #include "ops/attention_steps.h"
 #include "ops/tensors.h"
+#include "support/difference.h"
 #include "support/expect_error.h"
 
 namespace saddle::ops {
@@ -45,18 +46,12 @@ std::vector<T> in_pieces(Context& context, View<const T> q, View<const T> k, Vie
 }
 
 template <class T>
-double largest_difference(const std::vector<int64_t>& ends) {
+double error_in_pieces(const std::vector<int64_t>& ends) {
   Context context(ends.size() < 10 ? 2 : 1);  // many small pieces leave little to share
   const auto q = random_tensor<T>(context, kWorkers, kPositions, kCols, 1);
   const auto k = random_tensor<T>(context, kWorkers, kPositions, kCols, 2);
   const auto v = random_tensor<T>(context, kWorkers, kPositions, kCols, 3);
-  const std::vector<T> expected = whole<T>(context, q, k, v);
-  const std::vector<T> found = in_pieces<T>(context, q, k, v, ends);
-  double worst = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    worst = std::max<double>(worst, std::abs(found[i] - expected[i]));
-  }
-  return worst;
+  return largest_difference(in_pieces<T>(context, q, k, v, ends), whole<T>(context, q, k, v));
 }
 
 // Values are of the order of 1; 300 terms summed in another order differ in the last two digits.
@@ -66,8 +61,8 @@ TEST(CachedAttention, EqualsAttentionOverWholeSequences) {
   const std::vector<std::vector<int64_t>> cuts = {
       {kPositions}, {128, kPositions}, {1, 2, 150, 299, kPositions}, one_by_one};
   for (const std::vector<int64_t>& ends : cuts) {
-    EXPECT_LT(largest_difference<double>(ends), 1e-14) << ends.size() << " pieces";
-    EXPECT_LT(largest_difference<float>(ends), 5e-6) << ends.size() << " pieces";
+    EXPECT_LT(error_in_pieces<double>(ends), 1e-14) << ends.size() << " pieces";
+    EXPECT_LT(error_in_pieces<float>(ends), 5e-6) << ends.size() << " pieces";
   }
 }
 
