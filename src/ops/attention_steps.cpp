@@ -80,10 +80,6 @@ void causal_softmax_forward(Context& context, AttentionShape shape, View<const S
     const Span<S> out = p.row(n, row);
     softmax_row<S>(s.row(n, row), seen, out);
     clear_row<S>(out, seen, shape.positions);
-    if constexpr (std::is_same_v<Plane<S>, float>) {
-      if (!shape.round_probabilities) return;
-      for (int64_t i = 0; i < seen; ++i) out.data[i] = num::round_to_bf16(out.data[i]);
-    }
   });
 }
 

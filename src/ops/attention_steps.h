@@ -17,8 +17,8 @@ template <class S>
 void attention_scores_adjoint(Context& context, AttentionShape shape, View<const S> q,
                               View<const S> k, View<const S> ds, View<S> dq, View<S> dk);
 
-// Writes p: row t's softmax over keys 0..t, and 0 after; p may be s. With round_probabilities each
-// p is rounded to bf16 (the derivative passes through the rounding).
+// Writes p: row t's softmax over keys 0..t, and 0 after; p may be s. Never rounded, whatever
+// shape.round_probabilities says.
 template <class S>
 void causal_softmax_forward(Context& context, AttentionShape shape, View<const S> s, View<S> p);
 // Writes ds, 0 after key t; ds may be dp.
