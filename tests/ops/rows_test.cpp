@@ -12,6 +12,7 @@
 #include "ops/rope.h"
 #include "ops/swiglu.h"
 #include "ops/tensors.h"
+#include "support/difference.h"
 #include "support/expect_error.h"
 
 namespace saddle::ops {
@@ -111,6 +112,38 @@ TEST(Rope, TablesAreRoundedOnce) {
       EXPECT_NEAR(sin.view().row(0, t).load(i), std::sin(angle), 3.1e-8) << t << " " << i;
     }
   }
+}
+
+// What comes out, at every position, against float64 from the formula.
+TEST(Rope, TurnsRightAtEveryPosition) {
+  Context context(2);
+  constexpr int64_t kPositions = 1024;
+  constexpr int64_t kHalf = 32;
+  const Tensor<float> cos(context, 1, kPositions, kHalf), sin(context, 1, kPositions, kHalf);
+  rope_tables<float>(10000, cos, sin);
+  const auto x = random_tensor<float>(context, 1, kPositions, 4 * kHalf, 1);  // two heads
+  const auto before = numbers_of<float>(x);
+  rope_forward<float>(context, {cos.view(), sin.view()}, kPositions, x.view());
+  const auto after = numbers_of<float>(x);
+  // Half a unit of float (2^-24) for the product, for the sum, and half of that for the table.
+  constexpr double kRounding = 2.5 * 0x1p-24;
+  double worst = 0;
+  for (int64_t t = 0; t < kPositions; ++t) {
+    for (const int64_t head : {0, 1}) {
+      for (int64_t i = 0; i < kHalf; ++i) {
+        const double angle = static_cast<double>(t) * std::pow(10000.0, -i / 32.0);
+        const int64_t at = (t * 2 + head) * 2 * kHalf + i;
+        const double a = before[at], b = before[at + kHalf];
+        const double first = a * std::cos(angle) - b * std::sin(angle);
+        const double second = b * std::cos(angle) + a * std::sin(angle);
+        const double error =
+            std::max(std::abs(after[at] - first), std::abs(after[at + kHalf] - second));
+        worst = std::max(worst, or_infinity(error / (std::abs(a) + std::abs(b))));
+      }
+    }
+  }
+  EXPECT_LE(worst, kRounding);
+  EXPECT_GT(worst, 0);
 }
 
 // The dot product of a turned query and a turned key depends on their distance alone.
