@@ -125,8 +125,20 @@ void check_runtime(const RuntimeSettings& runtime, bool built_with_cuda) {
     fail(ErrorKind::kDevice,
          "runtime.device is cuda, but this program was built without CUDA: use cpu or auto");
   }
+  const bool tunes = runtime.compile_mode == CompileMode::kMaxAutotune;
+  if (tunes && !runtime.compile) {
+    fail(ErrorKind::kConfig,
+         "runtime.compile_mode max-autotune tunes the fused plan, but runtime.compile is false: "
+         "set compile to true or compile_mode to default");
+  }
   const bool cpu = runtime.device == Device::kCpu || !built_with_cuda;
   if (!cpu) return;
+  if (tunes && runtime.dtype != Precision::kFloat32) {
+    fail(ErrorKind::kConfig,
+         "runtime.compile_mode max-autotune tunes products of float32 on a CPU, but runtime.dtype "
+         "is {}: use float32 or compile_mode default",
+         name(runtime.dtype));
+  }
   if (runtime.compile_mode == CompileMode::kReduceOverhead) {
     fail(ErrorKind::kDevice,
          "runtime.compile_mode reduce-overhead replays a captured CUDA graph, which a CPU does "

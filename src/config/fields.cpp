@@ -6,6 +6,7 @@ namespace saddle::config {
 namespace {
 
 constexpr int64_t kMaxTokens = 1'000'000'000'000'000;
+constexpr double kMinEps = 1e-30;  // far from where a float rounds to zero
 
 template <class Struct>
 class Section {
@@ -49,7 +50,7 @@ void add_model(std::vector<Field>& fields) {
   section.add("heads", &S::heads, Integer{1, 1024}, Role::kRecipe, "attention heads of a block");
   section.add("ffn_width", &S::ffn_width, Integer{1, 262144}, Role::kRecipe,
               "inner width of the feed-forward part");
-  section.add("norm_eps", &S::norm_eps, Real::above(0), Role::kRecipe,
+  section.add("norm_eps", &S::norm_eps, Real::at_least(kMinEps), Role::kRecipe,
               "added to the mean square in rmsnorm");
   section.add("rope_theta", &S::rope_theta, Real::above(0), Role::kRecipe,
               "base of the rotary angles");
@@ -132,7 +133,7 @@ void add_optimizer(std::vector<Field>& fields) {
               "decay of the first moment, for each update");
   section.add("beta2", &S::beta2, Real::from_to_below(0, 1), Role::kRecipe,
               "decay of the second moment, for each update");
-  section.add("eps", &S::eps, Real::above(0), Role::kRecipe,
+  section.add("eps", &S::eps, Real::at_least(kMinEps), Role::kRecipe,
               "added to the root of the second moment");
   section.add("weight_decay", &S::weight_decay, Real::at_least(0), Role::kRecipe,
               "decoupled decay of matrices and the embedding, times the learning rate");
@@ -151,7 +152,8 @@ void add_evaluation(std::vector<Field>& fields) {
               "validation sequences evaluated after each virtual epoch");
   section.add("seed", &S::seed, Integer{0}, Role::kRecipe, "seed that chooses those sequences");
   section.add("batch_size", &S::batch_size, Integer{1, 65536}, Role::kExecution,
-              "sequences of one evaluation pass");
+              "validation sequences read at a time; they are evaluated in passes of at most "
+              "training.micro_batch_size");
 }
 
 void add_runtime(std::vector<Field>& fields) {

@@ -58,6 +58,10 @@ TEST(Check, SettingsThatContradictEachOther) {
            "training.checkpoint_epochs is given, but training.checkpoint_policy is final"},
           {{"runtime.amp=true", "runtime.dtype=float64"},
            "runtime.amp true needs runtime.dtype float32, but it is float64"},
+          {{"runtime.compile_mode=max-autotune", "runtime.compile=false"},
+           "max-autotune tunes the fused plan, but runtime.compile is false"},
+          {{"runtime.compile_mode=max-autotune", "runtime.dtype=float64"},
+           "max-autotune tunes products of float32 on a CPU, but runtime.dtype is float64"},
       });
 }
 
@@ -94,6 +98,8 @@ TEST(Check, WhatIsAllowed) {
       {"runtime.amp=true"},
       {"runtime.dtype=float64", "runtime.compile=false"},
       {"runtime.compile_mode=max-autotune"},
+      {"runtime.compile_mode=max-autotune", "runtime.amp=true"},
+      {"optimizer.eps=1e-30", "model.norm_eps=1e-30"},
   };
   for (const std::vector<std::string>& overrides : allowed) {
     check_settings(with_overrides(overrides), false);

@@ -52,7 +52,7 @@ Settings unusual_settings() {
   s.optimizer = {.lr = 1.7976931348623157e308,
                  .beta1 = 0.99999999999999989,
                  .beta2 = 0,
-                 .eps = 2.2250738585072014e-308,
+                 .eps = 1.0000000000000001e-30,
                  .weight_decay = 123456789012345680.0,
                  .grad_clip = std::nullopt,
                  .warmup_fraction = 1,
