@@ -32,7 +32,7 @@ void write_weights(const Path& path, const backend::Arena<float>& weights) {
   std::vector<TensorEntry> entries = arena_entries(weights.layout(), "", "F32");
   for (TensorEntry& entry : entries) entry.name = hugging_face_name(entry.name);
   SafetensorsWriter writer(path, entries, {{"format", "pt"}});
-  write_arena<float>(writer, weights, 0);
+  write_arena<float>(writer, "", weights, 0);
   writer.commit();
 }
 

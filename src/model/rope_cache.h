@@ -1,4 +1,4 @@
-// The rope tables of a model, made once for each number type.
+// The rope tables of a model in one number type, held by whoever runs the model.
 #pragma once
 
 #include "backend/tensor.h"

@@ -51,6 +51,14 @@ std::array<unsigned char, 8> little_endian(uint64_t value) {
   return bytes;
 }
 
+// The bytes of one element, or 0 for a type that the format does not have.
+int64_t known_bytes(std::string_view dtype) {
+  for (const DtypeSize& known : kDtypes) {
+    if (known.name == dtype) return known.bytes;
+  }
+  return 0;
+}
+
 int64_t read_header_length(const InputFile& file) {
   if (file.size() < 8) {
     fail(ErrorKind::kData, "{}: not a safetensors file: {} bytes, at least 8 expected",
@@ -108,10 +116,11 @@ TensorEntry parse_entry(const Path& path, const std::string& name, const Json& v
   }
   entry.offset = data_start + static_cast<int64_t>(range[0]);
   entry.bytes = static_cast<int64_t>(range[1] - range[0]);
+  const int64_t element = known_bytes(entry.dtype);
+  if (element == 0) bad_entry(path, name, fmt::format("unknown type {}", entry.dtype));
   const int64_t count = element_count(entry.shape);
   int64_t expected = 0;
-  if (count < 0 || __builtin_mul_overflow(count, element_bytes(entry.dtype), &expected) ||
-      expected != entry.bytes) {
+  if (count < 0 || __builtin_mul_overflow(count, element, &expected) || expected != entry.bytes) {
     bad_entry(path, name,
               fmt::format("{} of shape {} does not fill its {} bytes", entry.dtype,
                           shape_text(entry.shape), entry.bytes));
@@ -140,10 +149,9 @@ void check_coverage(const Path& path, const std::vector<TensorEntry>& entries, i
 }  // namespace
 
 int64_t element_bytes(std::string_view dtype) {
-  for (const DtypeSize& known : kDtypes) {
-    if (known.name == dtype) return known.bytes;
-  }
-  fail(ErrorKind::kData, "unknown tensor type {}", dtype);
+  const int64_t bytes = known_bytes(dtype);
+  if (bytes == 0) fail(ErrorKind::kData, "unknown tensor type {}", dtype);
+  return bytes;
 }
 
 SafetensorsReader::SafetensorsReader(const Path& path) : file_(path) {
@@ -194,7 +202,7 @@ void SafetensorsReader::read(const TensorEntry& entry, int64_t first, int64_t co
 
 SafetensorsWriter::SafetensorsWriter(const Path& path, std::vector<TensorEntry> entries,
                                      const std::map<std::string, std::string>& metadata)
-    : file_(path) {
+    : path_(path), file_(path) {
   Json header = Json::object();
   if (!metadata.empty()) {
     for (const auto& [key, value] : metadata) header["__metadata__"][key] = value;

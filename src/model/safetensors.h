@@ -53,11 +53,13 @@ class SafetensorsWriter {
   SafetensorsWriter(const Path& path, std::vector<TensorEntry> entries,
                     const std::map<std::string, std::string>& metadata);
 
+  const Path& path() const { return path_; }
   void write(const void* bytes, size_t count);
   // Flushes and gives the file its name; an internal error when bytes are missing or too many.
   void commit();
 
  private:
+  Path path_;
   AtomicFile file_;
   int64_t expected_ = 0;  // bytes in all
 };

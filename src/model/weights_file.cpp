@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/model_note.h"
 
 namespace saddle::model {
 namespace {
@@ -44,14 +45,23 @@ std::vector<T> read_tensor(const SafetensorsReader& reader, const std::string& n
        name, entry->dtype);
 }
 
+// An Error that begins with `where` when a number of the tensor is not finite.
 template <class T>
-void check_finite(const Path& path, const std::string& name, const std::vector<T>& values) {
+void check_finite(ErrorKind kind, const std::string& where, const std::string& name,
+                  const std::vector<T>& values) {
   const auto bad =
       std::find_if(values.begin(), values.end(), [](T x) { return !std::isfinite(x); });
   if (bad != values.end()) {
-    fail(ErrorKind::kData, "{}: tensor {} holds {} at element {}, a finite number was expected",
-         path.string(), name, *bad, bad - values.begin());
+    fail(kind, "{}: tensor {} holds {} at element {}, a finite number was expected", where, name,
+         *bad, bad - values.begin());
   }
+}
+
+template <class File>
+void write_tensor(SafetensorsWriter& writer, const std::string& name,
+                  const std::vector<File>& values) {
+  check_finite(ErrorKind::kNumeric, writer.path().string() + " was not written", name, values);
+  writer.write(values.data(), values.size() * sizeof(File));
 }
 
 }  // namespace
@@ -70,15 +80,16 @@ std::vector<TensorEntry> arena_entries(const tensor::Layout& layout, std::string
 }
 
 template <class File, class T>
-void write_arena(SafetensorsWriter& writer, const backend::Arena<T>& arena, int64_t worker) {
+void write_arena(SafetensorsWriter& writer, std::string_view prefix, const backend::Arena<T>& arena,
+                 int64_t worker) {
   for (size_t i = 0; i < arena.layout().slots().size(); ++i) {
+    const std::string name = std::string(prefix) + arena.layout().slots()[i].name;
     const std::vector<T> host =
         backend::to_host<T>(arena.view(static_cast<int>(i)).worker_range(worker, 1));
     if constexpr (std::is_same_v<File, T>) {
-      writer.write(host.data(), host.size() * sizeof(T));
+      write_tensor(writer, name, host);
     } else {
-      const std::vector<File> converted(host.begin(), host.end());
-      writer.write(converted.data(), converted.size() * sizeof(File));
+      write_tensor(writer, name, std::vector<File>(host.begin(), host.end()));
     }
   }
 }
@@ -98,13 +109,14 @@ template <class T>
 void save_weights(const Path& path, const backend::Arena<T>& arena, int64_t worker,
                   const std::map<std::string, std::string>& metadata) {
   SafetensorsWriter writer(path, arena_entries(arena.layout(), "", "F32"), metadata);
-  write_arena<float>(writer, arena, worker);
+  write_arena<float>(writer, "", arena, worker);
   writer.commit();
 }
 
 template <class T>
-void load_weights(const Path& path, backend::Arena<T>& arena) {
+void load_weights(const Path& path, const config::ModelSettings& model, backend::Arena<T>& arena) {
   const SafetensorsReader reader(path);
+  check_noted_model(reader.metadata(), path.string(), model);
   const tensor::Layout& layout = arena.layout();
   for (const TensorEntry& entry : reader.entries()) {
     // The moments in a state file are named after their parameter.
@@ -117,7 +129,7 @@ void load_weights(const Path& path, backend::Arena<T>& arena) {
   for (size_t i = 0; i < layout.slots().size(); ++i) {
     const tensor::Slot& slot = layout.slots()[i];
     const std::vector<T> host = read_tensor<T>(reader, slot.name, slot);
-    check_finite(path, slot.name, host);
+    check_finite(ErrorKind::kData, path.string(), slot.name, host);
     for (int64_t n = 0; n < arena.workers(); ++n) {
       backend::copy_from_host<T>(host.data(), 0,
                                  arena.view(static_cast<int>(i)).worker_range(n, 1));
@@ -125,14 +137,16 @@ void load_weights(const Path& path, backend::Arena<T>& arena) {
   }
 }
 
-#define SADDLE_INSTANTIATE(T)                                                                  \
-  template void write_arena<float, T>(SafetensorsWriter&, const backend::Arena<T>&, int64_t);  \
-  template void write_arena<double, T>(SafetensorsWriter&, const backend::Arena<T>&, int64_t); \
-  template void read_arena<T>(const SafetensorsReader&, std::string_view, backend::Arena<T>&,  \
-                              int64_t);                                                        \
-  template void save_weights<T>(const Path&, const backend::Arena<T>&, int64_t,                \
-                                const std::map<std::string, std::string>&);                    \
-  template void load_weights<T>(const Path&, backend::Arena<T>&);
+#define SADDLE_INSTANTIATE(T)                                                                 \
+  template void write_arena<float, T>(SafetensorsWriter&, std::string_view,                   \
+                                      const backend::Arena<T>&, int64_t);                     \
+  template void write_arena<double, T>(SafetensorsWriter&, std::string_view,                  \
+                                       const backend::Arena<T>&, int64_t);                    \
+  template void read_arena<T>(const SafetensorsReader&, std::string_view, backend::Arena<T>&, \
+                              int64_t);                                                       \
+  template void save_weights<T>(const Path&, const backend::Arena<T>&, int64_t,               \
+                                const std::map<std::string, std::string>&);                   \
+  template void load_weights<T>(const Path&, const config::ModelSettings&, backend::Arena<T>&);
 SADDLE_INSTANTIATE(float)
 SADDLE_INSTANTIATE(double)
 #undef SADDLE_INSTANTIATE

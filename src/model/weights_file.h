@@ -8,6 +8,7 @@
 
 #include "backend/tensor.h"
 #include "base/files.h"
+#include "config/settings.h"
 #include "model/safetensors.h"
 
 namespace saddle::model {
@@ -18,9 +19,11 @@ std::vector<TensorEntry> arena_entries(const tensor::Layout& layout, std::string
                                        std::string_view dtype);
 
 // Writes the values of one worker of an arena, tensor by tensor in order, converted to File (float
-// or double), without padding.
+// or double), without padding. A number that is not finite in File is an Error of kind kNumeric
+// that names the file and the tensor (with `prefix` in front); the file is then not written.
 template <class File, class T>
-void write_arena(SafetensorsWriter& writer, const backend::Arena<T>& arena, int64_t worker);
+void write_arena(SafetensorsWriter& writer, std::string_view prefix, const backend::Arena<T>& arena,
+                 int64_t worker);
 
 // Reads tensors named prefix + canonical name (F32 or F64) into one worker of an arena. A missing
 // tensor or another shape or type is an Error of kind kData that names it.
@@ -28,15 +31,16 @@ template <class T>
 void read_arena(const SafetensorsReader& reader, std::string_view prefix, backend::Arena<T>& arena,
                 int64_t worker);
 
-// Writes a weight file of one worker.
+// Writes a weight file of one worker. Errors: those of write_arena; kIo.
 template <class T>
 void save_weights(const Path& path, const backend::Arena<T>& arena, int64_t worker,
                   const std::map<std::string, std::string>& metadata);
 
-// Reads a weight file, or the weights in a state file, into every worker of an arena. Tensors that
-// are missing, extra or of another shape, and numbers that are not finite, are Errors of kind
-// kData.
+// Reads a weight file, or the weights in a state file of one worker (those of several have
+// prefixes, which read_arena takes), into every worker of an arena with the layout of `model`.
+// Errors: kData when the file notes another model (model_note.h; the context length may differ),
+// when tensors are missing, extra or of another shape, and for numbers that are not finite.
 template <class T>
-void load_weights(const Path& path, backend::Arena<T>& arena);
+void load_weights(const Path& path, const config::ModelSettings& model, backend::Arena<T>& arena);
 
 }  // namespace saddle::model

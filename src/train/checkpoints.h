@@ -28,7 +28,7 @@ class Checkpoints {
   bool keeps_epoch(int64_t epoch) const;  // epochs count from 1
   bool rolling_due(int64_t step) const;
 
-  // Each returns the name of the state that it wrote.
+  // Each returns the name of the state that it wrote. Errors: those of save_state.
   template <class T>
   std::string save_epoch(int64_t epoch, const RunState& state, const TrainedModel<T>& trained);
   template <class T>

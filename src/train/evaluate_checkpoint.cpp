@@ -21,7 +21,7 @@ std::optional<CheckpointEvaluation> evaluate(const config::Settings& settings,
   const data::TokenCache cache = open_cache(settings);
   backend::Context context(computing_threads(settings));
   backend::Arena<T> weights(context, model::Parameters(settings.model).layout, 1);
-  model::load_weights<T>(checkpoint, weights);
+  model::load_weights<T>(checkpoint, settings.model, weights);
 
   const int64_t piece = settings.training.micro_batch_size;
   const auto execution = model::make_execution<T>(context, settings.model,

@@ -36,7 +36,7 @@ int64_t export_weights(const config::Settings& settings, const Path& checkpoint,
                        ExportFormat format, const std::optional<Path>& tokenizer) {
   backend::Context context(1);
   backend::Arena<float> weights(context, model::Parameters(settings.model).layout, 1);
-  model::load_weights<float>(checkpoint, weights);
+  model::load_weights<float>(checkpoint, settings.model, weights);
   if (format == ExportFormat::kHuggingFace) {
     std::optional<model::HuggingFaceTokenizer> files;
     if (tokenizer) files = described(*tokenizer, settings.model);

@@ -103,7 +103,7 @@ Generation run(const config::Settings& settings, const Path& checkpoint,
 
   backend::Context context(computing_threads(settings));
   backend::Arena<T> weights(context, model::Parameters(settings.model).layout, 1);
-  model::load_weights<T>(checkpoint, weights);
+  model::load_weights<T>(checkpoint, settings.model, weights);
   model::Generator<T> generator(context, settings.model, weights);
   const auto run_newest = [&](int64_t count) {
     generator.clear();

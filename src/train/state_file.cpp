@@ -57,7 +57,8 @@ void save_state(const Path& path, const RunState& state, const Json& recipe,
   model::SafetensorsWriter writer(path, std::move(entries), {{kMetadataKey, metadata.dump()}});
   for (int64_t n = 0; n < trained.workers(); ++n) {
     for (const auto& [prefix, arena] : parts<T>(trained)) {
-      model::write_arena<T, T>(writer, *arena, n);
+      const std::string full = worker_prefix(n, trained.workers()) + prefix;
+      model::write_arena<T, T>(writer, full, *arena, n);
     }
   }
   writer.commit();

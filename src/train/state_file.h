@@ -1,7 +1,7 @@
 // State files: everything that a run goes on from, in one safetensors file. Weights have their
-// canonical names, so that such a file is also a weight file; the moments are first_moment.NAME and
-// second_moment.NAME; all in the number type of the run. With several workers each name has
-// "worker-000." and so on in front. Counters and recipe are JSON in the metadata.
+// canonical names, so that a file of one worker is also a weight file; the moments are
+// first_moment.NAME and second_moment.NAME; all in the number type of the run. With several workers
+// each name has "worker-000." and so on in front. Counters and recipe are JSON in the metadata.
 #pragma once
 
 #include <string>
@@ -22,7 +22,8 @@ inline constexpr int64_t kStateVersion = 1;
 Json run_recipe(const config::Settings& settings, const std::string& data_identity,
                 int64_t workers);
 
-// Writes a state file, whole or not at all.
+// Writes a state file, whole or not at all. Errors: kNumeric, naming file and tensor, when a weight
+// or moment is not finite; kIo.
 template <class T>
 void save_state(const Path& path, const RunState& state, const Json& recipe,
                 const TrainedModel<T>& trained);

@@ -105,6 +105,7 @@ void UpdateRunner<T>::set_microbatch(const UpdateBatch& batch, int64_t first, in
 
 template <class T>
 TuningResult UpdateRunner<T>::tune_products() {
+  if (context_.threads() == 1) return {};
   const Stopwatch watch;
   UpdateBatch batch;
   batch.sequences = micro_batch_size_;

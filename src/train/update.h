@@ -60,7 +60,7 @@ class UpdateRunner {
 
   // Times every way of sharing the products of a full microbatch among threads, and keeps the
   // fastest for each shape. Writes the gradients, which the next update clears; weights and moments
-  // stay as they are.
+  // stay as they are. With one thread there is nothing to choose: no shape is timed.
   TuningResult tune_products();
 
   // Writes the gradient of each worker's mean loss over its valid targets, in microbatches of

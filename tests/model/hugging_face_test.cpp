@@ -104,7 +104,7 @@ class HuggingFace : public ::testing::Test {
   }
   void expect_same_weights(const Path& file) {
     backend::Arena<float> found(context_, weights_.layout(), 1);
-    load_weights(file, found);
+    load_weights(file, kModel, found);
     const auto a = golden::parameters_to_host(weights_), b = golden::parameters_to_host(found);
     EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
       return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y);
@@ -221,7 +221,7 @@ TEST_F(HuggingFace, ImportGivesTheSameBitsAndTheSameModel) {
   EXPECT_THAT(found.dtypes, ::testing::ElementsAre("F32"));
   // A second export is the first, byte for byte.
   backend::Arena<float> again(context_, weights_.layout(), 1);
-  load_weights(imported_, again);
+  load_weights(imported_, kModel, again);
   export_hugging_face(scratch_ / "again", *found.model, again, nullptr);
   EXPECT_EQ(read_file(scratch_ / "again" / "model.safetensors"),
             read_file(folder_ / "model.safetensors"));
@@ -244,6 +244,24 @@ TEST_F(HuggingFace, ACanonicalFileKeepsItsModel) {
   ASSERT_TRUE(again.model.has_value());
   EXPECT_EQ(*again.model, kModel);
   EXPECT_EQ(read_file(imported_), read_file(scratch_ / "again.safetensors"));
+}
+
+// The tensors fit, the note in the file does not.
+TEST_F(HuggingFace, ACanonicalFileIsNotTakenForAnotherModel) {
+  import_again();
+  backend::Arena<float> found(context_, weights_.layout(), 1);
+  config::ModelSettings other = kModel;
+  other.heads = 1;
+  other.rope_theta = 77;
+  expect_error(ErrorKind::kData,
+               {"imported.safetensors: weights of another model: model.heads (expected 1, found 2)",
+                "model.rope_theta (expected 77.0, found "},
+               [&] { load_weights(imported_, other, found); });
+  // A file without a note says nothing about them.
+  const Path bare = scratch_ / "bare.safetensors";
+  save_weights<float>(bare, weights_, 0, {});
+  load_weights(bare, other, found);
+  EXPECT_EQ(golden::parameters_to_host(found), golden::parameters_to_host(weights_));
 }
 
 TEST_F(HuggingFace, ASingleFileWithoutAConfigGivesWeightsButNoModel) {
@@ -411,6 +429,13 @@ TEST_F(HuggingFace, ImportRefusesTensorsThatDoNotFit) {
   }
   write(folder_ / "model.safetensors", tensors);
   expect_refused({"model.norm.weight", "F64", "F32, F16 or BF16"});
+
+  tensors = good;  // bytes of the file, since no writer makes a type that it does not know
+  write(folder_ / "model.safetensors", tensors);
+  std::string bytes = read_file(folder_ / "model.safetensors");
+  bytes.replace(bytes.find("F32"), 3, "F99");
+  write_file_atomically(folder_ / "model.safetensors", bytes);
+  expect_refused({"model.safetensors: tensor ", "unknown type F99"});
 
   tensors = good;  // a table that old versions stored beside the weights is passed over
   tensors.push_back(

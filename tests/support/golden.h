@@ -105,7 +105,7 @@ void parameters_from_host(const std::vector<double>& all, backend::Arena<S>& are
 template <class S>
 void load_weights(const Case& golden, backend::Context& context, backend::Arena<S>& arena) {
   backend::Arena<double> values(context, arena.layout(), 1);
-  model::load_weights(golden.directory() / "weights.safetensors", values);
+  model::load_weights(golden.directory() / "weights.safetensors", golden.model, values);
   for (int64_t n = 0; n < arena.workers(); ++n) {
     parameters_from_host(parameters_to_host(values), arena, 0, n);
   }

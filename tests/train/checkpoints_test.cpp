@@ -124,6 +124,39 @@ TEST(StateFile, ReadsBackWhatWasWritten) {
   check_round_trip<float>(3);
 }
 
+// Broken numbers never replace good ones on disk.
+TEST(Checkpoints, AreNotWrittenWithNumbersThatAreNotFinite) {
+  const TemporaryDirectory directory;
+  const config::Settings settings = small_settings(directory.path());
+  backend::Context context(1);
+  TrainedModel<double> trained(context, settings, 2);
+  const auto save = [&] {
+    save_state<double>(directory / "x.state.safetensors", {}, {{"a", 1}}, trained);
+  };
+  save();
+  const std::string good = read_file(directory / "x.state.safetensors");
+  for (const auto& [arena, tensor] :
+       {std::pair{&trained.weights, "worker-001.norm.weight"},
+        {&trained.optimizer.first_moments(), "worker-001.first_moment.norm.weight"},
+        {&trained.optimizer.second_moments(), "worker-001.second_moment.norm.weight"}}) {
+    for (const double bad : {std::nan(""), HUGE_VAL}) {
+      plant<double>(*arena, "norm.weight", 1, bad);
+      expect_error(ErrorKind::kNumeric,
+                   {"x.state.safetensors was not written", tensor, "element 3"}, save);
+      EXPECT_EQ(read_file(directory / "x.state.safetensors"), good);
+    }
+    plant<double>(*arena, "norm.weight", 1, 0);
+  }
+  // A weight file is float32: what that cannot hold is refused, too.
+  plant<double>(trained.weights, "norm.weight", 0, 1e39);
+  expect_error(
+      ErrorKind::kNumeric, {"x.safetensors was not written", "norm.weight holds inf"},
+      [&] { model::save_weights<double>(directory / "x.safetensors", trained.weights, 0, {}); });
+  save();  // the state is float64
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1)
+      << "nothing unfinished is left";
+}
+
 TEST(StateFile, RefusesWhatIsNoState) {
   SmallRun run;
   run.settings.training.max_tokens = 27 * 8;

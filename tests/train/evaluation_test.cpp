@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/expect_error.h"
 #include "support/golden.h"
 #include "train/evaluate_checkpoint.h"
 #include "train/small_run.h"
@@ -119,6 +120,26 @@ TEST(EvaluateCheckpoint, GivesTheNumbersOfTraining) {
   EXPECT_EQ(json.at("set"), "full");
   EXPECT_EQ(json.at("targets"), 195);
   EXPECT_TRUE(json.at("validation_complete"));
+}
+
+// Tensors of the same shapes, but another model.
+TEST(EvaluateCheckpoint, RefusesTheWeightsOfAnotherModel) {
+  SmallRun run;
+  run.train();
+  run.settings.model.heads = 4;
+  run.settings.model.rope_theta = 500;
+  run.settings.model.norm_eps = 1e-6;
+  for (const char* file : {"final.safetensors", "final.state.safetensors"}) {
+    expect_error(
+        ErrorKind::kData,
+        {file, "model.heads (expected 4, found 2)", "model.norm_eps (expected 1e-06, found 1e-05)",
+         "model.rope_theta (expected 500.0, found 10000.0)"},
+        [&] { final_loss(run, file, false); });
+  }
+  // Weights do not depend on the context length.
+  run.settings.model = small_settings(run.directory.path()).model;
+  run.settings.model.context_length = 4;
+  EXPECT_TRUE(std::isfinite(final_loss(run, "final.safetensors", false)));
 }
 
 TEST(EvaluateCheckpoint, OtherSizesOfBatchesChangeRoundingAlone) {
