@@ -25,8 +25,28 @@ std::vector<Path> state_files(const Path& directory) {
   return files;
 }
 
-auto progress_of(const StateFile& file) {
-  return std::tuple(file.state().step, file.state().evaluated_epochs);
+auto progress_of(const RunState& state) {
+  return std::tuple(state.step, state.evaluated_epochs);
+}
+
+// The file's state, or nothing when it is damaged, which `damage` then tells.
+std::unique_ptr<StateFile> open_unless_damaged(const Path& path, std::string& damage) {
+  try {
+    return std::make_unique<StateFile>(path);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kData) throw;
+    damage = error.what();
+    return nullptr;
+  }
+}
+
+Path superseded_name(const Path& path) {
+  const std::string base = path.string() + ".superseded";
+  std::string name = base;
+  for (int i = 2; std::filesystem::exists(file_status(name)); ++i) {
+    name = fmt::format("{}-{}", base, i);
+  }
+  return name;
 }
 
 }  // namespace
@@ -38,13 +58,11 @@ std::unique_ptr<StateFile> open_resume_state(const std::string& resume, const Pa
   std::unique_ptr<StateFile> newest;
   std::string damaged;
   for (const Path& path : state_files(directory)) {
-    try {
-      auto file = std::make_unique<StateFile>(path);
-      if (newest == nullptr || progress_of(*file) > progress_of(*newest)) newest = std::move(file);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kData) throw;
-      log.warn("not resuming from a damaged state: {}", error.what());
-      damaged = error.what();
+    auto file = open_unless_damaged(path, damaged);
+    if (file == nullptr) {
+      log.warn("not resuming from a damaged state: {}", damaged);
+    } else if (newest == nullptr || progress_of(file->state()) > progress_of(newest->state())) {
+      newest = std::move(file);
     }
   }
   if (newest == nullptr && !damaged.empty()) {
@@ -52,6 +70,24 @@ std::unique_ptr<StateFile> open_resume_state(const std::string& resume, const Pa
          damaged);
   }
   return newest;
+}
+
+void supersede_later_states(const RunState& state, const Path& directory, Log& log) {
+  for (const Path& path : state_files(directory)) {
+    std::string damage;
+    const auto file = open_unless_damaged(path, damage);
+    if (file == nullptr || progress_of(file->state()) <= progress_of(state)) continue;
+    const Path name = superseded_name(path);
+    std::error_code code;
+    std::filesystem::rename(path, name, code);
+    if (code) {
+      fail(ErrorKind::kIo, "cannot rename '{}' to '{}': {}", path.string(), name.string(),
+           code.message());
+    }
+    flush_directory(directory);
+    log.info("{} is {} updates further than where the run goes on: kept as {}", path.string(),
+             file->state().step - state.step, name.filename().string());
+  }
 }
 
 void check_counters(const StateFile& file, const EpochPlan& plan) {

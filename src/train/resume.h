@@ -21,6 +21,12 @@ inline constexpr const char* kResumeAuto = "auto";
 std::unique_ptr<StateFile> open_resume_state(const std::string& resume, const Path& directory,
                                              Log& log);
 
+// Renames every state of `directory` with more progress than `state`, from which a run goes on
+// there, to NAME.superseded (NAME.superseded-2 and so on when that is taken): auto must not go on
+// from the updates that the run gave up, and nothing is deleted. Each is named in the log; damaged
+// files stay as they are. Errors: kIo.
+void supersede_later_states(const RunState& state, const Path& directory, Log& log);
+
 // Checks the counters of a state, whose recipe was checked, against the plan of the run; an Error
 // of kind kData when they cannot belong together.
 void check_counters(const StateFile& file, const EpochPlan& plan);

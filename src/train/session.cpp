@@ -102,7 +102,8 @@ template <class T>
 Path Session<T>::begin_files(Log& log) {
   directory.write_records(settings, context.threads(), resumed ? resumed->path() : Path(),
                           cache.identity());
-  // Results of updates that come later than the state that the run goes on from.
+  // States and results of updates that come later than the state that the run goes on from.
+  if (resumed != nullptr) supersede_later_states(state, directory.path(), log);
   std::filesystem::remove(directory.file("result.json"));
   std::filesystem::remove(directory.file("best.json"));
   if (state.best) write_json(directory.file("best.json"), to_json(*state.best));

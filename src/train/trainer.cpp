@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <utility>
 
 #include "base/clock.h"
@@ -50,7 +51,7 @@ class Trainer {
   TrainOutcome run() {
     try {
       return train();
-    } catch (const Error& error) {  // run.log, too, tells why the run ended
+    } catch (const std::exception& error) {  // run.log, too, tells why the run ended
       log_.finish_progress();
       log_.warn("training ended after {} updates: {}", state_.step, error.what());
       throw;
@@ -77,6 +78,10 @@ class Trainer {
   void tune() {
     const config::RuntimeSettings& runtime = session_.settings.runtime;
     if (!runtime.compile || runtime.compile_mode != config::CompileMode::kMaxAutotune) return;
+    if (session_.context.threads() == 1) {
+      log_.info("max-autotune: one thread leaves nothing to choose");
+      return;
+    }
     const TuningResult result = runner_.tune_products();
     log_.info(
         "max-autotune: {} product shapes in {:.1f} s; {} stay with the library, {} are shared by "
@@ -156,6 +161,7 @@ class Trainer {
       return evaluator_.run(session_.subset, session_.cache.validation_complete(), progress);
     });
     if (!result) return false;
+    check_finite("evaluation", *result);
     const EvaluationRecord record{epoch, state_.step, tokens(), *result};
     state_.evaluated_epochs = epoch;
     state_.last = record;
@@ -165,8 +171,7 @@ class Trainer {
     Json line = {{"type", kEvaluationLine}};
     line.update(to_json(record));
     metrics_.append(line);
-    const bool better = !state_.best || record.result.loss < state_.best->result.loss;
-    if (better && std::isfinite(record.result.loss)) {
+    if (!state_.best || record.result.loss < state_.best->result.loss) {
       state_.best = record;
       write_json(session_.directory.file("best.json"), to_json(record));
     }
@@ -188,7 +193,8 @@ class Trainer {
       return evaluator_.run(stream, session_.cache.validation_complete(), progress);
     });
     if (!result) return stopped();
-    EvaluationRecord record{session_.plan.epochs(), state_.step, tokens(), *result};
+    check_finite("validation", *result);
+    const EvaluationRecord record{session_.plan.epochs(), state_.step, tokens(), *result};
     Json line = {{"type", kValidationLine}};
     line.update(to_json(record));
     metrics_.append(line);
@@ -215,6 +221,13 @@ class Trainer {
                 {"elapsed_tokens_per_second", json_number(rate(tokens(), seconds.elapsed()))},
                 {"seconds", to_json(seconds)},
                 {"peak_memory_bytes", peak_memory_bytes()}});
+  }
+
+  // Before anything of it is written.
+  void check_finite(const char* what, const EvaluationResult& result) const {
+    if (std::isfinite(result.loss)) return;
+    fail(ErrorKind::kNumeric, "the loss of the {} after {} updates is {}: the weights are broken",
+         what, state_.step, result.loss);
   }
 
   template <class Work>

@@ -28,8 +28,9 @@ struct TrainOutcome {
 // the update in progress and writes latest.state.safetensors unless the checkpoint policy is none.
 // Resuming a finished run repeats the validation at its end and writes the same result.
 // Errors: kConfig for a used directory, a cache of another vocabulary, a state of another recipe;
-// kData for damaged files and a cache that is too small; kIo; kNumeric when a loss or gradient norm
-// is not finite: weights, moments and counters on disk are then those of the last checkpoint.
+// kData for damaged files and a cache that is too small; kIo; kNumeric when a loss, a gradient
+// norm, the loss of an evaluation, or a weight or moment to be saved is not finite: weights,
+// moments and counters on disk are then those of the last checkpoint, whose numbers are finite.
 TrainOutcome run_training(const config::Settings& settings, const TrainOptions& options, Log& log);
 
 // The threads that runtime.threads asks for; 0: every core of this process.
