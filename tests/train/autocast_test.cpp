@@ -1,0 +1,109 @@
+// What training in bf16 autocast promises: weights stay float32, and gradients stay close.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "model/initial_weights.h"
+#include "support/difference.h"
+#include "support/golden.h"
+#include "train/small_run.h"
+#include "train/update.h"
+
+namespace saddle::train {
+namespace {
+
+config::Settings autocast_settings() {
+  config::Settings settings = small_settings("unused");
+  settings.model.context_length = 32;
+  settings.model.width = 32;
+  settings.model.ffn_width = 64;
+  settings.runtime.amp = true;
+  settings.optimizer.warmup_fraction = 0;
+  settings.optimizer.min_lr_ratio = 1;
+  return settings;
+}
+
+UpdateBatch random_batch(const config::ModelSettings& model, uint64_t seed) {
+  UpdateBatch batch;
+  batch.sequences = 8;
+  const std::vector<uint16_t> ids =
+      data::random_ids(8 * model.context_length + 1, model.vocab_size, seed);
+  batch.inputs.assign(ids.begin(), ids.end() - 1);
+  batch.targets.assign(ids.begin() + 1, ids.end());
+  return batch;
+}
+
+// A hundred updates of 1e-5. Between 1 and 1 - 2^-8 there is no bf16 number: weights of that type
+// would stand still. Since the products see bf16, and the same batch comes again and again, the
+// gradients of matrices hardly change, so AdamW moves each weight by the whole rate nearly every
+// time.
+TEST(Autocast, SmallUpdatesMoveEveryWeight) {
+  config::Settings settings = autocast_settings();
+  settings.optimizer.lr = 1e-5;
+  settings.optimizer.weight_decay = 0;
+  settings.optimizer.eps = 1e-30;  // so that small gradients count like large ones
+  backend::Context context(kThreads);
+  TrainedModel<float> trained(context, settings, 1);
+  // Ones of random signs, so that no two channels are alike; gains are 1.
+  std::vector<double> before = golden::parameters_to_host(trained.weights);
+  const RandomStream random(3, RandomPurpose::kTest);
+  for (size_t i = 0; i < before.size(); ++i) before[i] = random.uniform(i) < 0.5 ? -1 : 1;
+  golden::parameters_from_host(before, trained.weights);
+  UpdateRunner<float> runner(context, settings, trained);
+  const UpdateBatch batch = random_batch(settings.model, 1);
+  for (int64_t step = 1; step <= 100; ++step) runner.run(batch, {step, step, 1'000'000});
+
+  const std::vector<double> after = golden::parameters_to_host(trained.weights);
+  int64_t still = 0;
+  int64_t whole_way = 0;
+  double farthest = 0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    const double moved = std::abs(after[i] - before[i]);
+    still += moved == 0 ? 1 : 0;
+    whole_way += moved > 0.9e-3 ? 1 : 0;
+    farthest = std::max(farthest, or_infinity(moved));
+  }
+  EXPECT_EQ(still, 0) << "of " << before.size();
+  EXPECT_GT(static_cast<double>(whole_way), 0.9 * static_cast<double>(before.size()));
+  EXPECT_LT(farthest, 1.1e-3);
+}
+
+// The gradient of one batch at the weights of `trained`, with and without autocast.
+double error_of_autocast(const config::Settings& settings, backend::Context& context,
+                         TrainedModel<float>& trained) {
+  const UpdateBatch batch = random_batch(settings.model, 1000);
+  config::Settings exact = settings;
+  exact.runtime.amp = false;
+  UpdateRunner<float>(context, exact, trained).accumulate_gradients(batch);
+  const std::vector<double> expected = golden::parameters_to_host(trained.gradients);
+  UpdateRunner<float>(context, settings, trained).accumulate_gradients(batch);
+  return golden::relative_l2(golden::parameters_to_host(trained.gradients), expected);
+}
+
+// A rounding to bf16 errs by up to 2^-9 = 0.2%; some tens of them lie between a weight and the
+// loss.
+TEST(Autocast, GradientsStayWithinFivePercentOfFloat) {
+  config::Settings settings = autocast_settings();
+  settings.optimizer.lr = 5e-3;
+  for (const bool compile : {true, false}) {
+    settings.runtime.compile = compile;
+    backend::Context context(kThreads);
+    TrainedModel<float> trained(context, settings, 1);
+    model::set_initial_weights<float>(context, settings.model, 7, trained.weights);
+    const double first = error_of_autocast(settings, context, trained);
+    EXPECT_LT(first, 0.05);
+    EXPECT_GT(first, 1e-4) << "it does round";
+    UpdateRunner<float> runner(context, settings, trained);
+    double loss = 0;
+    for (int64_t step = 1; step <= 60; ++step) {
+      loss =
+          runner.run(random_batch(settings.model, static_cast<uint64_t>(step)), {step, step, 1000})
+              .mean_loss();
+    }
+    EXPECT_LT(loss, std::log(61) - 0.1) << "it learned how frequent the ids are";
+    EXPECT_LT(error_of_autocast(settings, context, trained), 0.05);
+  }
+}
+
+}  // namespace
+}  // namespace saddle::train
