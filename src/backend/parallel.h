@@ -13,6 +13,16 @@
 
 namespace saddle::backend {
 
+// The threads for `count` pieces of work. One under the thread sanitizer: it does not know the
+// barriers of the OpenMP library and would take its loops for races.
+inline int loop_threads([[maybe_unused]] const Context& context, [[maybe_unused]] int64_t count) {
+#if defined(__SANITIZE_THREAD__)
+  return 1;
+#else
+  return static_cast<int>(std::min<int64_t>(context.threads(), count));
+#endif
+}
+
 // Keeps the first exception of a parallel loop, through which none may pass.
 class FirstException {
  public:
@@ -37,7 +47,7 @@ class FirstException {
 // pieces. thread is in [0, context.threads()).
 template <class Fn>
 void parallel_tasks(Context& context, int64_t count, Fn&& fn) {
-  const int threads = static_cast<int>(std::min<int64_t>(context.threads(), count));
+  const int threads = loop_threads(context, count);
   if (threads <= 1) {
     for (int64_t i = 0; i < count; ++i) fn(i, 0);
     return;
@@ -53,7 +63,7 @@ void parallel_tasks(Context& context, int64_t count, Fn&& fn) {
 // fn(i) for every i in [0, count), in equal consecutive shares; for many small pieces.
 template <class Fn>
 void parallel_for(Context& context, int64_t count, Fn&& fn) {
-  const int threads = static_cast<int>(std::min<int64_t>(context.threads(), count));
+  const int threads = loop_threads(context, count);
   if (threads <= 1) {
     for (int64_t i = 0; i < count; ++i) fn(i);
     return;
