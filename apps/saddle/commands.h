@@ -45,6 +45,9 @@ inline constexpr std::string_view kSettingsBeside =
     "Without --config, the settings are those of resolved.yaml beside the checkpoint.\n";
 void add_settings_options(CLI::App& command, SettingsOptions& options);
 
+// --checkpoint, which every command that reads weights needs.
+void add_checkpoint_option(CLI::App& command, std::string& checkpoint);
+
 // The value of a setting without a default that a command needs; an Error of kind kConfig with its
 // key when it was not given.
 const std::string& required(const std::optional<std::string>& value, std::string_view key);

@@ -35,6 +35,14 @@ void add_settings_options(CLI::App& command, SettingsOptions& options) {
   command.footer("The settings are listed by `saddle options` and in docs/options.md.");
 }
 
+void add_checkpoint_option(CLI::App& command, std::string& checkpoint) {
+  command
+      .add_option("--checkpoint", checkpoint,
+                  "Weights or state (.safetensors) of the model that the settings describe")
+      ->type_name("FILE")
+      ->required();
+}
+
 const std::string& required(const std::optional<std::string>& value, std::string_view key) {
   if (!value) {
     fail(ErrorKind::kConfig, "{} is not given, and this command needs it: use --set {}=...", key,

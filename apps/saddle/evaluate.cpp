@@ -52,11 +52,7 @@ void add_evaluate(CLI::App& program, Action& action) {
       "evaluate", "Evaluate a weight or state file on the validation split of the token cache");
   auto options = std::make_shared<EvaluateCommand>();
   add_settings_options(*command, options->settings);
-  command
-      ->add_option("--checkpoint", options->checkpoint,
-                   "Weights or state (.safetensors) of the model that the settings describe")
-      ->type_name("FILE")
-      ->required();
+  add_checkpoint_option(*command, options->checkpoint);
   command->add_flag("--full", options->full,
                     "The whole validation split, and the loss of the unigram distribution of the "
                     "training tokens; without it, the fixed subset");

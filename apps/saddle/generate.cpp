@@ -52,11 +52,7 @@ void add_generate(CLI::App& program, Action& action) {
   train::GenerateOptions& options = values->options;
   add_settings_options(*command, values->settings);
   command->footer(std::string(kSettingsBeside) + command->get_footer());
-  command
-      ->add_option("--checkpoint", values->checkpoint,
-                   "Weights or state (.safetensors) of the model that the settings describe")
-      ->type_name("FILE")
-      ->required();
+  add_checkpoint_option(*command, values->checkpoint);
   command
       ->add_option("--prompt", options.prompt,
                    "The text to continue, as the beginning of a document; may be empty")

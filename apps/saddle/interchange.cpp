@@ -62,11 +62,7 @@ void add_export(CLI::App& program, Action& action) {
   const auto values = std::make_shared<ExportCommand>();
   add_settings_options(*command, values->settings);
   command->footer(std::string(kSettingsBeside) + command->get_footer());
-  command
-      ->add_option("--checkpoint", values->checkpoint,
-                   "Weights or state (.safetensors) of the model that the settings describe")
-      ->type_name("FILE")
-      ->required();
+  add_checkpoint_option(*command, values->checkpoint);
   command
       ->add_option("--output", values->output,
                    "The folder to make (hugging-face), or the file (safetensors)")
