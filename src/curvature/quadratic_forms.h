@@ -1,0 +1,62 @@
+// Quadratic forms v'Hv of the Hessian of a mean loss, for many directions v, by one of four methods
+// (docs/math/curvature.md):
+//
+//   kDoubleBackward   operation by operation over dual numbers: what an eager framework does
+//   kForwardReverse   the plan over dual numbers (Pearlmutter, "Fast exact multiplication by the
+//                     Hessian", Neural Computation 1994); gives Hv too
+//   kForwardForward   the plan over second-order jets, losses alone
+//   kAdjointWeighted  one forward and adjoint shared by all directions, then for each direction one
+//                     sweep of tangents whose local second-order terms meet the stored adjoints
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "backend/tensor.h"
+#include "config/settings.h"
+#include "curvature/microbatches.h"
+
+namespace saddle::curvature {
+
+enum class Method { kDoubleBackward, kForwardReverse, kForwardForward, kAdjointWeighted };
+
+// The names of the command line: double-backward, ...; parse_method() fails with kUsage.
+std::string_view method_name(Method method);
+Method parse_method(std::string_view name);
+
+// Told after every step of a measurement, `done` of `total` of them; false: stop.
+using Progress = std::function<bool(int64_t done, int64_t total)>;
+
+template <class T>
+class QuadraticForms {
+ public:
+  QuadraticForms() = default;
+  QuadraticForms(const QuadraticForms&) = delete;
+  QuadraticForms& operator=(const QuadraticForms&) = delete;
+  virtual ~QuadraticForms() = default;
+
+  // v'Hv for the first `count` directions [G, D_padded], where H is the Hessian at the weights of
+  // sum_m loss_m / microbatches.targets(). Sums over microbatches are carried in double. Nothing
+  // when `progress` said stop. Weights and directions stay as they are.
+  virtual std::optional<std::vector<double>> measure(Microbatches& microbatches,
+                                                     const backend::Arena<T>& directions,
+                                                     int64_t count, const Progress& progress) = 0;
+};
+
+struct FormOptions {
+  Method method = Method::kAdjointWeighted;
+  bool autocast = false;  // bf16 autocast in the forward pass, T = float alone
+};
+
+// For microbatches of at most `sequences` sequences. `weights` [1, D_padded] must outlive it.
+template <class T>
+std::unique_ptr<QuadraticForms<T>> make_quadratic_forms(backend::Context& context,
+                                                        const config::ModelSettings& model,
+                                                        FormOptions options, int64_t sequences,
+                                                        const backend::Arena<T>& weights);
+
+}  // namespace saddle::curvature
