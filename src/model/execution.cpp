@@ -11,17 +11,21 @@ std::unique_ptr<Execution<S>> make_execution(backend::Context& context,
                                              ExecutionOptions options, int64_t sequences,
                                              const backend::Arena<S>& weights,
                                              backend::Arena<S>* gradients) {
-  if (options.compile) {
-    return std::make_unique<Plan<S>>(context, model, options, sequences, weights, gradients);
+  if constexpr (!num::kHasAdjoint<S>) {
+    if (!options.compile) {
+      fail(ErrorKind::kInternal, "operation by operation, numbers without an adjoint do not run");
+    }
+  } else if (!options.compile) {
+    return std::make_unique<Reference<S>>(context, model, options, sequences, weights, gradients);
   }
-  return std::make_unique<Reference<S>>(context, model, options, sequences, weights, gradients);
+  return std::make_unique<Plan<S>>(context, model, options, sequences, weights, gradients);
 }
 
 #define SADDLE_INSTANTIATE(S)                                                     \
   template std::unique_ptr<Execution<S>> make_execution<S>(                       \
       backend::Context&, const config::ModelSettings&, ExecutionOptions, int64_t, \
       const backend::Arena<S>&, backend::Arena<S>*);
-SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
+SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 
 }  // namespace saddle::model

@@ -45,7 +45,8 @@ class Execution {
 };
 
 // An execution for at most `sequences` sequences a worker; `weights`, and `gradients` (null: losses
-// only), must outlive it and are looked at afresh in every run.
+// only), must outlive it and are looked at afresh in every run. Over jets there is only the plan,
+// and losses only.
 template <class S>
 std::unique_ptr<Execution<S>> make_execution(backend::Context& context,
                                              const config::ModelSettings& model,

@@ -23,4 +23,21 @@ Parameters::Parameters(const config::ModelSettings& model) {
   norm = layout.add_vector("norm.weight", model.width);
 }
 
+std::vector<SlotRun> runs_of(const tensor::Layout& layout, std::initializer_list<int> slots) {
+  std::vector<SlotRun> runs;
+  int64_t end = -1;  // of the run that grows
+  int64_t rows = 0;
+  for (const int index : slots) {
+    const tensor::Slot& slot = layout.slot(index);
+    if (slot.offset != end) {
+      runs.push_back({index, 0, rows});
+      end = slot.offset;
+    }
+    runs.back().rows += slot.rows;
+    rows += slot.rows;
+    end += slot.size();
+  }
+  return runs;
+}
+
 }  // namespace saddle::model

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "config/settings.h"
@@ -26,5 +27,15 @@ struct Parameters {
   std::vector<BlockSlots> blocks;
   int norm = 0;
 };
+
+// Tensors of one width that follow each other without padding, seen as one matrix.
+struct SlotRun {
+  int first = 0;          // the first of them
+  int64_t rows = 0;       // of all together
+  int64_t first_row = 0;  // rows of the runs before
+};
+
+// Joins slots, taken in order, where they lie side by side.
+std::vector<SlotRun> runs_of(const tensor::Layout& layout, std::initializer_list<int> slots);
 
 }  // namespace saddle::model

@@ -19,6 +19,22 @@ template <class S>
 Plan<S>::Plan(backend::Context& context, const config::ModelSettings& model,
               ExecutionOptions options, int64_t sequences, const backend::Arena<S>& weights,
               backend::Arena<S>* gradients)
+    : Plan(context, model, options, sequences, weights, gradients,
+           gradients == nullptr ? Keep::kNothing : Keep::kActivations) {}
+
+template <class S>
+std::unique_ptr<Plan<S>> Plan<S>::with_adjoints(backend::Context& context,
+                                                const config::ModelSettings& model,
+                                                ExecutionOptions options, int64_t sequences,
+                                                const backend::Arena<S>& weights) {
+  return std::unique_ptr<Plan>(
+      new Plan(context, model, options, sequences, weights, nullptr, Keep::kAdjoints));
+}
+
+template <class S>
+Plan<S>::Plan(backend::Context& context, const config::ModelSettings& model,
+              ExecutionOptions options, int64_t sequences, const backend::Arena<S>& weights,
+              backend::Arena<S>* gradients, Keep keep)
     : context_(context),
       model_(model),
       options_(options),
@@ -26,20 +42,28 @@ Plan<S>::Plan(backend::Context& context, const config::ModelSettings& model,
       rope_(context, model),
       batch_(context, weights.workers(), sequences, model.context_length),
       weights_(weights),
-      gradients_(gradients) {
+      gradients_(gradients),
+      keep_(keep) {
+  if constexpr (!num::kHasAdjoint<S>) {
+    if (keep != Keep::kNothing) {
+      fail(ErrorKind::kInternal, "adjoints were asked of numbers that have none");
+    }
+  }
   if (options.autocast) {
     rounded_weights_ = backend::Arena<S>(context, parameters_.layout, weights.workers());
   }
   Buffers<S> measure;
-  lay_out(measure, sequences);
+  lay_out<S>(measure, model, weights.workers(), sequences, keep);
   memory_ = context.allocate(measure.bytes());
 
   const int64_t rows = sequences * model.context_length;
   int64_t scratch =
       std::max(ops::head_scratch<S>(rows, model.vocab_size),
                ops::attention_scratch<S>(context.threads(), attention_shape(sequences)));
-  scratch =
-      std::max(scratch, ops::rmsnorm_adjoint_scratch<S>(weights.workers(), rows, model.width));
+  if constexpr (num::kHasAdjoint<S>) {
+    scratch =
+        std::max(scratch, ops::rmsnorm_adjoint_scratch<S>(weights.workers(), rows, model.width));
+  }
   context.workspace().reserve(scratch);
 }
 
@@ -50,7 +74,10 @@ void Plan<S>::set_batch(int64_t sequences, const int32_t* inputs, const int32_t*
   if (known == shapes_.end()) {
     // A smaller batch uses the same memory: its buffers are laid out from the start again.
     Buffers<S> buffers(memory_);
-    known = shapes_.emplace(sequences, build(lay_out(buffers, sequences))).first;
+    known = shapes_
+                .emplace(sequences,
+                         build(lay_out<S>(buffers, model_, weights_.workers(), sequences, keep_)))
+                .first;
   }
   steps_ = &known->second;
 }
@@ -71,6 +98,14 @@ void Plan<S>::run_losses_and_gradients(std::span<const double> weights) {
   if (gradients_ == nullptr) {
     fail(ErrorKind::kInternal, "gradients were asked of an execution made for losses only");
   }
+  run_adjoints(weights);
+}
+
+template <class S>
+void Plan<S>::run_adjoints(std::span<const double> weights) {
+  if (keep_ == Keep::kNothing) {
+    fail(ErrorKind::kInternal, "adjoints were asked of an execution made for losses only");
+  }
   loss_weights_.assign(weights.begin(), weights.end());
   run(steps_->forward);
   run(steps_->loss_gradient);
@@ -84,22 +119,12 @@ ops::AttentionShape Plan<S>::attention_shape(int64_t sequences) const {
 
 template <class S>
 std::vector<typename Plan<S>::Part> Plan<S>::parts(std::initializer_list<int> slots) const {
-  const backend::Arena<S>& source = options_.autocast ? rounded_weights_ : weights_;
-  const tensor::Layout& layout = parameters_.layout;
+  const backend::Arena<S>& source = product_weights();
   std::vector<Part> result;
-  int64_t column = 0;
-  for (const int* slot = slots.begin(); slot != slots.end();) {
-    const int first = *slot;
-    int64_t rows = 0;
-    int64_t end = layout.slot(first).offset;
-    while (slot != slots.end() && layout.slot(*slot).offset == end) {
-      rows += layout.slot(*slot).rows;
-      end += layout.slot(*slot).size();
-      ++slot;
-    }
-    result.push_back({source.rows_from(first, rows),
-                      gradients_ != nullptr ? gradients_->rows_from(first, rows) : V(), column});
-    column += rows;
+  for (const SlotRun& run : runs_of(parameters_.layout, slots)) {
+    result.push_back({source.rows_from(run.first, run.rows),
+                      gradients_ != nullptr ? gradients_->rows_from(run.first, run.rows) : V(),
+                      run.first_row});
   }
   return result;
 }
@@ -117,12 +142,14 @@ void Plan<S>::add_project(std::vector<Step>& steps, const char* name, V x,
 
 template <class S>
 void Plan<S>::add_project_adjoint(std::vector<Step>& steps, const char* name, V x, V dy,
-                                  std::vector<Part> weights, V dx) {
+                                  std::vector<Part> weights, V dx) requires num::kHasAdjoint<S> {
   for (const Part& part : weights) {
     const V columns = dy.column_range(part.first_column, part.weight.rows());
     const Store store = part.first_column == 0 ? Store::kWrite : Store::kAccumulate;
     steps.push_back({name, [=, this] {
-                       ops::linear_adjoint_weight<S>(context_, x, columns, part.gradient);
+                       if (!part.gradient.empty()) {
+                         ops::linear_adjoint_weight<S>(context_, x, columns, part.gradient);
+                       }
                        ops::linear_adjoint_input<S>(context_, columns, part.weight, store, dx);
                      }});
   }
@@ -134,9 +161,15 @@ void Plan<S>::add_round(std::vector<Step>& steps, V x) {
   steps.push_back({"round_bf16", [=, this] { ops::round_bf16<S>(context_, x, x); }});
 }
 
+template <class S>
+void Plan<S>::add_copy(std::vector<Step>& steps, V x, V y) {
+  if (keep_ != Keep::kAdjoints) return;  // both are the buffer of the residual stream
+  steps.push_back({"copy", [=, this] { ops::copy<S>(context_, x, y); }});
+}
+
 // From the normed input n1 to y, the feed-forward's output, which the next norm adds.
 template <class S>
-void Plan<S>::add_block(Steps& steps, const BlockSlots& slots, const BlockBuffers& b, V y) {
+void Plan<S>::add_block(Steps& steps, const BlockSlots& slots, const BlockBuffers<S>& b, V y) {
   const int64_t width = model_.width;
   const V queries_keys = b.qkv.column_range(0, 2 * width);
   const V q = b.qkv.column_range(0, width);
@@ -169,90 +202,55 @@ void Plan<S>::add_block(Steps& steps, const BlockSlots& slots, const BlockBuffer
   add_project(list, "ffn_down", b.a, parts({slots.down_proj}), y);
 }
 
-// d.dh comes as the gradient of the block's output and leaves as that of its input.
+// From d.out, the adjoint of the block's output, to d.x, that of its input.
 template <class S>
-void Plan<S>::add_block_adjoint(Steps& steps, const BlockSlots& slots, const BlockBuffers& b,
-                                const AdjointBuffers& d) {
+void Plan<S>::add_block_adjoint(Steps& steps, const BlockSlots& slots, const BlockBuffers<S>& b,
+                                const BlockAdjoints<S>& d) requires num::kHasAdjoint<S> {
   const int64_t width = model_.width;
   const int64_t ffn = model_.ffn_width;
   const V q = b.qkv.column_range(0, width);
   const V k = b.qkv.column_range(width, width);
   const V v = b.qkv.column_range(2 * width, width);
-  const V dq = d.dqkv.column_range(0, width);
-  const V dk = d.dqkv.column_range(width, width);
-  const V dv = d.dqkv.column_range(2 * width, width);
-  const V d_queries_keys = d.dqkv.column_range(0, 2 * width);
+  const V dq = d.qkv.column_range(0, width);
+  const V dk = d.qkv.column_range(width, width);
+  const V dv = d.qkv.column_range(2 * width, width);
+  const V d_queries_keys = d.qkv.column_range(0, 2 * width);
   const ops::AttentionShape shape = attention_shape(b.x.rows() / model_.context_length);
 
   std::vector<Step>& list = steps.adjoint;
-  add_project_adjoint(list, "ffn_down", b.a, d.dh, parts({slots.down_proj}), d.da);
+  add_project_adjoint(list, "ffn_down", b.a, d.out, parts({slots.down_proj}), d.a);
   list.push_back({"swiglu", [=, this] {
                     ops::swiglu_adjoint<S>(
                         context_, b.gate_up.column_range(0, ffn), b.gate_up.column_range(ffn, ffn),
-                        d.da, d.dgate_up.column_range(0, ffn), d.dgate_up.column_range(ffn, ffn));
+                        d.a, d.gate_up.column_range(0, ffn), d.gate_up.column_range(ffn, ffn));
                   }});
-  add_project_adjoint(list, "gate_up", b.n2, d.dgate_up, parts({slots.gate_proj, slots.up_proj}),
-                      d.dn);
+  add_project_adjoint(list, "gate_up", b.n2, d.gate_up, parts({slots.gate_proj, slots.up_proj}),
+                      d.n2);
+  add_copy(list, d.out, d.middle);
   list.push_back({"rmsnorm", [=, this, gain = weights_.view(slots.ffn_norm),
                               dgain = gradient(slots.ffn_norm)] {
-                    ops::rmsnorm_adjoint<S>(context_, b.middle, gain, b.r2, d.dn, d.dh, dgain);
+                    ops::rmsnorm_adjoint<S>(context_, b.middle, gain, b.r2, d.n2, d.middle, dgain);
                   }});
-  add_project_adjoint(list, "attention_out", b.o, d.dh, parts({slots.out_proj}), d.dn);
+  add_project_adjoint(list, "attention_out", b.o, d.middle, parts({slots.out_proj}), d.o);
   list.push_back({"attention", [=, this] {
-                    ops::attention_adjoint<S>(context_, shape, q, k, v, d.dn, dq, dk, dv);
+                    ops::attention_adjoint<S>(context_, shape, q, k, v, d.o, dq, dk, dv);
                   }});
   list.push_back({"rope", [=, this] {
                     ops::rope_adjoint<S>(context_, rope_.tables(), model_.context_length,
                                          d_queries_keys);
                   }});
-  add_project_adjoint(list, "qkv", b.n1, d.dqkv, parts({slots.q_proj, slots.k_proj, slots.v_proj}),
-                      d.dn);
+  add_project_adjoint(list, "qkv", b.n1, d.qkv, parts({slots.q_proj, slots.k_proj, slots.v_proj}),
+                      d.n1);
+  add_copy(list, d.middle, d.x);
   list.push_back({"rmsnorm", [=, this, gain = weights_.view(slots.attention_norm),
                               dgain = gradient(slots.attention_norm)] {
-                    ops::rmsnorm_adjoint<S>(context_, b.x, gain, b.r1, d.dn, d.dh, dgain);
+                    ops::rmsnorm_adjoint<S>(context_, b.x, gain, b.r1, d.n1, d.x, dgain);
                   }});
 }
 
 template <class S>
-typename Plan<S>::Activations Plan<S>::lay_out(Buffers<S>& buffers, int64_t sequences) const {
-  const int64_t rows = sequences * model_.context_length;
-  const auto take = [&](int64_t cols) { return buffers.take(weights_.workers(), rows, cols); };
-  Activations at;
-  // With an adjoint every block keeps its activations; without, all blocks share one set.
-  for (int64_t i = 0; i < model_.layers; ++i) {
-    if (i > 0 && gradients_ == nullptr) {
-      at.blocks.push_back(at.blocks[0]);
-      continue;
-    }
-    BlockBuffers b;
-    b.x = take(model_.width);
-    b.n1 = take(model_.width);
-    b.r1 = take(1);
-    b.qkv = take(3 * model_.width);
-    b.o = take(model_.width);
-    b.middle = take(model_.width);
-    b.n2 = take(model_.width);
-    b.r2 = take(1);
-    b.gate_up = take(2 * model_.ffn_width);
-    b.a = take(model_.ffn_width);
-    at.blocks.push_back(b);
-  }
-  at.last = take(model_.width);
-  at.n = take(model_.width);
-  at.r = take(1);
-  at.y = take(model_.width);
-  at.losses = take(1);
-  if (gradients_ != nullptr) {
-    at.adjoint = {take(model_.width), take(model_.width), take(3 * model_.width),
-                  take(2 * model_.ffn_width), take(model_.ffn_width)};
-  }
-  return at;
-}
-
-template <class S>
-typename Plan<S>::Steps Plan<S>::build(const Activations& at) {
+typename Plan<S>::Steps Plan<S>::build(PlanBuffers<S> at) {
   Steps steps;
-  steps.losses = at.losses;
   if (options_.autocast) {
     steps.forward.push_back({"round_weights", [this] {
                                ops::round_bf16<S>(context_, weights_.all(), rounded_weights_.all());
@@ -286,34 +284,39 @@ typename Plan<S>::Steps Plan<S>::build(const Activations& at) {
   steps.loss.push_back({"head", [=, this, n = at.n, losses = at.losses] {
                           ops::head_loss<S>(context_, n, head.weight, batch_.targets(), losses);
                         }});
-  if (gradients_ != nullptr) add_adjoint(steps, at, head);
+  if constexpr (num::kHasAdjoint<S>) {
+    if (keep_ != Keep::kNothing) add_adjoint(steps, at, head);
+  }
+  steps.buffers = std::move(at);
   return steps;
 }
 
 template <class S>
-void Plan<S>::add_adjoint(Steps& steps, const Activations& at, const Part& head) {
-  const AdjointBuffers& d = at.adjoint;
-  steps.loss_gradient.push_back({"head", [=, this, n = at.n, losses = at.losses] {
+void Plan<S>::add_adjoint(Steps& steps, const PlanBuffers<S>& at,
+                          const Part& head) requires num::kHasAdjoint<S> {
+  steps.loss_gradient.push_back({"head", [=, this, n = at.n, losses = at.losses, dn = at.dn] {
                                    ops::head_loss_and_gradient<S>(context_, n, head.weight,
                                                                   batch_.targets(), loss_weights_,
-                                                                  losses, d.dn, head.gradient);
+                                                                  losses, dn, head.gradient);
                                  }});
   steps.adjoint.push_back(
-      {"rmsnorm", [=, this, last = at.last, r = at.r, gain = weights_.view(parameters_.norm),
-                   dgain = gradient(parameters_.norm)] {
-         ops::fill<S>(context_, 0, d.dh);
-         ops::rmsnorm_adjoint<S>(context_, last, gain, r, d.dn, d.dh, dgain);
+      {"rmsnorm", [=, this, last = at.last, r = at.r, dn = at.dn, dlast = at.adjoints.back().out,
+                   gain = weights_.view(parameters_.norm), dgain = gradient(parameters_.norm)] {
+         ops::fill<S>(context_, 0, dlast);
+         ops::rmsnorm_adjoint<S>(context_, last, gain, r, dn, dlast, dgain);
        }});
   for (int64_t i = model_.layers - 1; i >= 0; --i) {
-    add_block_adjoint(steps, parameters_.blocks[i], at.blocks[i], d);
+    add_block_adjoint(steps, parameters_.blocks[i], at.blocks[i], at.adjoints[i]);
   }
-  steps.adjoint.push_back({"embedding", [=, this, dtable = gradient(parameters_.embedding)] {
-                             ops::embedding_adjoint<S>(context_, batch_.inputs(), d.dh, dtable);
+  if (gradients_ == nullptr) return;
+  steps.adjoint.push_back({"embedding", [=, this, dx = at.adjoints.front().x,
+                                         dtable = gradient(parameters_.embedding)] {
+                             ops::embedding_adjoint<S>(context_, batch_.inputs(), dx, dtable);
                            }});
 }
 
 #define SADDLE_INSTANTIATE(S) template class Plan<S>;
-SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
+SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 
 }  // namespace saddle::model

@@ -3,17 +3,18 @@
 //
 // Fused here: query, key and value projections; gate and up projections; residual sums with the
 // norms that follow them; attention without stored scores; the head with its loss and gradient,
-// without all logits. The adjoint buffers of one block serve all blocks.
+// without all logits.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "model/batch.h"
-#include "model/buffers.h"
 #include "model/execution.h"
 #include "model/parameters.h"
+#include "model/plan_buffers.h"
 #include "model/rope_cache.h"
 #include "ops/attention.h"
 
@@ -32,41 +33,44 @@ class Plan : public Execution<S> {
   Plan(backend::Context& context, const config::ModelSettings& model, ExecutionOptions options,
        int64_t sequences, const backend::Arena<S>& weights, backend::Arena<S>* gradients);
 
+  // The same without gradients of the weights, but with the adjoint of every operation's output,
+  // which run_adjoints() makes and buffers() shows.
+  static std::unique_ptr<Plan> with_adjoints(backend::Context& context,
+                                             const config::ModelSettings& model,
+                                             ExecutionOptions options, int64_t sequences,
+                                             const backend::Arena<S>& weights);
+
   void set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) override;
   void run_losses() override;
   void run_losses_and_gradients(std::span<const double> weights) override;
-  tensor::View<const S> losses() const override { return steps_->losses; }
+  tensor::View<const S> losses() const override { return steps_->buffers.losses; }
+
+  // Computes the losses, and the adjoints for sum_m weights[n] loss_m.
+  void run_adjoints(std::span<const double> weights);
+
+  // Of the batch that is set: what its last run left there.
+  const PlanBuffers<S>& buffers() const { return steps_->buffers; }
+  // The weights as products see them: rounded under autocast.
+  const backend::Arena<S>& product_weights() const {
+    return options_.autocast ? rounded_weights_ : weights_;
+  }
+  const RopeCache<num::Plane<S>>& rope() const { return rope_; }
+  const DeviceBatch& batch() const { return batch_; }
 
  private:
   using V = tensor::View<S>;
 
-  // What one batch shape runs, and where its losses are.
+  Plan(backend::Context& context, const config::ModelSettings& model, ExecutionOptions options,
+       int64_t sequences, const backend::Arena<S>& weights, backend::Arena<S>* gradients,
+       Keep keep);
+
+  // What one batch shape runs.
   struct Steps {
+    PlanBuffers<S> buffers;
     std::vector<Step> forward;        // up to the input of the head
     std::vector<Step> loss;           // the head, losses only
     std::vector<Step> loss_gradient;  // the head with its gradient
     std::vector<Step> adjoint;        // back to the embedding
-    tensor::View<const S> losses;
-  };
-
-  // The activations of one block that its adjoint needs.
-  struct BlockBuffers {
-    V x, n1, r1, qkv, o;  // input; normed; inverse root mean square; projections; attention
-    V middle, n2, r2, gate_up, a;  // after attention; normed; ...; projections; swiglu
-  };
-
-  // Adjoint buffers, shared by all blocks.
-  struct AdjointBuffers {
-    V dh, dn, dqkv, dgate_up, da;
-  };
-
-  // Every buffer of one batch shape.
-  struct Activations {
-    std::vector<BlockBuffers> blocks;
-    V last, n, r;  // the residual stream after all blocks; normed; its inverse root mean square
-    V y;           // what a block hands to the residual sum
-    V losses;
-    AdjointBuffers adjoint;
   };
 
   // A projection: weights and their gradients, and the columns of the output that they make. Parts
@@ -77,16 +81,18 @@ class Plan : public Execution<S> {
   };
   std::vector<Part> parts(std::initializer_list<int> slots) const;
 
-  Activations lay_out(Buffers<S>& buffers, int64_t sequences) const;
-  Steps build(const Activations& at);
-  void add_block(Steps& steps, const BlockSlots& slots, const BlockBuffers& b, V y);
-  void add_block_adjoint(Steps& steps, const BlockSlots& slots, const BlockBuffers& b,
-                         const AdjointBuffers& d);
-  void add_adjoint(Steps& steps, const Activations& at, const Part& head);
+  Steps build(PlanBuffers<S> at);
+  void add_block(Steps& steps, const BlockSlots& slots, const BlockBuffers<S>& b, V y);
+  void add_block_adjoint(Steps& steps, const BlockSlots& slots, const BlockBuffers<S>& b,
+                         const BlockAdjoints<S>& d) requires num::kHasAdjoint<S>;
+  void add_adjoint(Steps& steps, const PlanBuffers<S>& at,
+                   const Part& head) requires num::kHasAdjoint<S>;
   void add_project(std::vector<Step>& steps, const char* name, V x, std::vector<Part> weights, V y);
   void add_project_adjoint(std::vector<Step>& steps, const char* name, V x, V dy,
-                           std::vector<Part> weights, V dx);
+                           std::vector<Part> weights, V dx) requires num::kHasAdjoint<S>;
   void add_round(std::vector<Step>& steps, V x);
+  // y = x, unless both are one buffer.
+  void add_copy(std::vector<Step>& steps, V x, V y);
   ops::AttentionShape attention_shape(int64_t sequences) const;
   V gradient(int slot) const { return gradients_ != nullptr ? gradients_->view(slot) : V(); }
   void run(const std::vector<Step>& steps) const;
@@ -99,6 +105,7 @@ class Plan : public Execution<S> {
   DeviceBatch batch_;
   const backend::Arena<S>& weights_;
   backend::Arena<S>* gradients_;
+  Keep keep_;
   backend::Arena<S> rounded_weights_;  // under autocast
   backend::Memory memory_;
   std::map<int64_t, Steps> shapes_;  // by sequences

@@ -19,3 +19,11 @@
   X(double)                           \
   X(::saddle::num::Dual<float>)       \
   X(::saddle::num::Dual<double>)
+
+namespace saddle::num {
+
+// Whether adjoints are run over S too.
+template <class S>
+inline constexpr bool kHasAdjoint = kPlanes<S> < 3;
+
+}  // namespace saddle::num

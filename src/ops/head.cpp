@@ -84,6 +84,7 @@ class Chunk {
       product<S>(context_, Transpose::kNo, Transpose::kNo, rows_, x.cols(), columns, 1, dz, columns,
                  table.row(n_, from), table.row_stride(), tile == 0 ? 0 : 1, dx.row(n_, first_),
                  dx.row_stride());
+      if (dtable.empty()) continue;
       product<S>(context_, Transpose::kYes, Transpose::kNo, columns, x.cols(), rows_, 1, dz,
                  columns, x.row(n_, first_), x.row_stride(), 1, dtable.row(n_, from),
                  dtable.row_stride());

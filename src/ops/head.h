@@ -27,7 +27,7 @@ template <class S>
 void head_loss(Context& context, View<const S> x, View<const S> table, View<const int32_t> targets,
                View<S> losses);
 
-// Writes losses and dx, accumulates into dtable.
+// Writes losses and dx, accumulates into dtable unless that is empty.
 template <class S>
 void head_loss_and_gradient(Context& context, View<const S> x, View<const S> table,
                             View<const int32_t> targets, std::span<const double> weights,

@@ -81,6 +81,7 @@ void rmsnorm_adjoint(Context& context, View<const S> x, View<const S> gain, View
     }
   });
 
+  if (dgain.empty()) return;
   for_rows(context, x.workers(), cols, [&](int64_t n, int64_t c) {
     num::Wide<S> total{};
     for (int64_t block = 0; block < blocks; ++block) {

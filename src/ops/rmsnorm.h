@@ -22,7 +22,7 @@ template <class S>
 void residual_rmsnorm_forward(Context& context, View<const S> x, View<const S> delta,
                               View<const S> gain, double eps, View<S> x_new, View<S> y, View<S> r);
 
-// Accumulates into dx and dgain.
+// Accumulates into dx, and into dgain unless that is empty.
 template <class S>
 void rmsnorm_adjoint(Context& context, View<const S> x, View<const S> gain, View<const S> r,
                      View<const S> dy, View<S> dx, View<S> dgain);

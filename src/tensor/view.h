@@ -98,6 +98,14 @@ class View {
     part.workers_ = count;
     return part;
   }
+  // The one worker of this tensor, seen as `workers` equal ones. To be read only.
+  View repeat(int64_t workers) const {
+    check(workers_ == 1, "one worker");
+    View repeated = *this;
+    repeated.workers_ = workers;
+    repeated.worker_stride_ = 0;
+    return repeated;
+  }
   // One plane as a tensor of ordinary numbers.
   View<num::Plane<S>> plane(int p) const {
     check(p >= 0 && p < num::kPlanes<S>, "plane");
