@@ -20,6 +20,7 @@ enum class RandomPurpose : uint32_t {
   kDirection = 6,
   kNoiseSamples = 7,
   kSampling = 8,
+  kUnseenOrder = 9,
   kTest = 1000,
 };
 

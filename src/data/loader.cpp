@@ -91,13 +91,18 @@ TrainingLoader::TrainingLoader(const TokenCache& cache, const LoaderOptions& opt
       order_(options.total_blocks, blocks_per_range(options.buffer_bytes, options.context_length),
              options.seed),
       position_(start_position) {
-  const int64_t needed = tokens_needed(options.total_blocks, options.context_length);
+  if (options.first_block < 0 || options.first_block > INT64_MAX - options.total_blocks) {
+    fail(ErrorKind::kInternal, "{} blocks cannot begin at block {}", options.total_blocks,
+         options.first_block);
+  }
+  const int64_t needed =
+      tokens_needed(options.first_block + options.total_blocks, options.context_length);
   if (needed > cache.tokens(Split::kTrain)) {
     fail(ErrorKind::kData,
          "{}: the cache is too small: {} sequences of {} tokens need {} training tokens, found {}; "
          "prepare a new cache or lower training.max_tokens",
-         cache.directory().string(), options.total_blocks, options.context_length, needed,
-         cache.tokens(Split::kTrain));
+         cache.directory().string(), options.first_block + options.total_blocks,
+         options.context_length, needed, cache.tokens(Split::kTrain));
   }
   if (start_position < 0 || start_position > options.total_blocks) {
     fail(ErrorKind::kInternal, "cannot start at block {} of {}", start_position,
@@ -118,7 +123,7 @@ void TrainingLoader::load(int64_t visit, Range* range) const {
   range->blocks = order_.blocks_of(which);
   range->tokens.resize(
       static_cast<size_t>(tokens_needed(order_.range_size(which), options_.context_length)));
-  cache_.read(Split::kTrain, first * options_.context_length,
+  cache_.read(Split::kTrain, (options_.first_block + first) * options_.context_length,
               static_cast<int64_t>(range->tokens.size()), range->tokens.data());
 }
 

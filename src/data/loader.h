@@ -1,10 +1,10 @@
 // Training sequences from a token cache, in an order drawn from a seed.
 //
 // Block b holds the tokens [b*T, b*T + T] of the training split: T = context_length inputs, and the
-// same shifted by one as targets. Neighbouring blocks share one token; targets never overlap. The
-// first `total_blocks` blocks are cut into ranges of consecutive blocks, the ranges are taken in a
-// drawn order, and inside a range the blocks are. The order depends on the seed, the sizes and the
-// number of blocks alone.
+// same shifted by one as targets. Neighbouring blocks share one token; targets never overlap.
+// `total_blocks` blocks from `first_block` on (the first ones, in training) are cut into ranges of
+// consecutive blocks, the ranges are taken in a drawn order, and inside a range the blocks are. The
+// order depends on the seed, the sizes and the number of blocks alone.
 #pragma once
 
 #include <condition_variable>
@@ -68,6 +68,7 @@ class BlockOrder {
 struct LoaderOptions {
   int64_t context_length = 1024;
   int64_t total_blocks = 0;                  // the whole budget of the run
+  int64_t first_block = 0;                   // of the training split: those before are left out
   int64_t buffer_bytes = int64_t{64} << 20;  // of one range; two are held with prefetch
   uint64_t seed = 42;
   bool prefetch = true;  // read the next range in the background

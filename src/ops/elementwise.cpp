@@ -57,6 +57,18 @@ void add_forward(Context& context, View<const S> x, View<const S> y, View<S> z) 
 }
 
 template <class S>
+void subtract(Context& context, View<const S> x, View<const S> y, View<S> z) {
+  check_shape(x.same_shape(z.workers(), z.rows(), z.cols()), "subtract", "x");
+  check_shape(y.same_shape(z.workers(), z.rows(), z.cols()), "subtract", "y");
+  transform(context, z, [&](int64_t n, int64_t row, int64_t first, int64_t end, Span<S> target) {
+    const Span<const S> a = x.row(n, row);
+    const Span<const S> b = y.row(n, row);
+    SADDLE_INDEPENDENT
+    for (int64_t i = first; i < end; ++i) target.store(i, a.load(i) - b.load(i));
+  });
+}
+
+template <class S>
 void accumulate(Context& context, View<const S> x, View<S> y) {
   add_forward<S>(context, x, y, y);
 }
@@ -81,6 +93,7 @@ void round_bf16(Context& context, View<const S> x, View<S> y) {
   template void fill<S>(Context&, double, View<S>);                              \
   template void copy<S>(Context&, View<const S>, View<S>);                       \
   template void add_forward<S>(Context&, View<const S>, View<const S>, View<S>); \
+  template void subtract<S>(Context&, View<const S>, View<const S>, View<S>);    \
   template void accumulate<S>(Context&, View<const S>, View<S>);                 \
   template void round_bf16<S>(Context&, View<const S>, View<S>);
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)

@@ -17,6 +17,10 @@ void copy(Context& context, View<const S> x, View<S> y);
 template <class S>
 void add_forward(Context& context, View<const S> x, View<const S> y, View<S> z);
 
+// Writes z = x - y; z may be x or y.
+template <class S>
+void subtract(Context& context, View<const S> x, View<const S> y, View<S> z);
+
 // y += x.
 template <class S>
 void accumulate(Context& context, View<const S> x, View<S> y);

@@ -1,0 +1,61 @@
+// Everything that is measured at one checkpoint on one data case: the gradient of the epoch, and
+// the quadratic form of every direction, in groups that fit the memory allowed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/tensor.h"
+#include "base/log.h"
+#include "config/settings.h"
+#include "curvature/case_result.h"
+#include "curvature/data_case.h"
+#include "curvature/quadratic_forms.h"
+
+namespace saddle::curvature {
+
+struct MeasureOptions {
+  FormOptions form;            // its autocast holds for gradients too
+  int64_t hvp_batch_size = 0;  // sequences of a curvature microbatch; 0: of a training microbatch
+  std::optional<int64_t> noise_samples = 32;  // nothing: all that there are
+  int64_t random_samples = 32;
+  uint64_t seed = 42;                          // of samples and random directions
+  int64_t direction_bytes = int64_t{4} << 30;  // for the directions of a group (--memory-gib)
+};
+
+// A direction that the caller makes.
+template <class T>
+struct NamedDirection {
+  std::string name;  // for results and messages
+  // Writes the direction to a lane of an arena of the weights' layout. All of the lane is zero
+  // before, and padding must stay so.
+  std::function<void(backend::Arena<T>& directions, int64_t lane)> write;
+};
+
+template <class T>
+struct OwnDirections {
+  std::vector<NamedDirection<T>> own;        // results in CaseResult::own, in this order
+  std::vector<NamedDirection<T>> consensus;  // in CaseResult::consensus
+};
+
+// The memory of one direction in bytes.
+template <class T>
+int64_t direction_lane_bytes(const config::ModelSettings& model);
+
+// Measures at `weights` [1, D_padded], which stay as they are. For a packed run the population of
+// noise samples are the local batches of all workers. A direction that is exactly zero is recorded
+// as zero without a pass. `stop` gives the number of a signal, or 0 to go on; nothing is returned
+// when it asked to stop.
+// Errors: kConfig when not even one direction fits direction_bytes, and for sample counts below 0;
+// kNumeric when a loss, gradient, direction or form is not finite, with which one it is.
+template <class T>
+std::optional<CaseResult> measure_case(backend::Context& context, const config::Settings& run,
+                                       const DataCase& data, const backend::Arena<T>& weights,
+                                       const MeasureOptions& options,
+                                       const OwnDirections<T>& directions,
+                                       const std::function<int()>& stop, Log& log);
+
+}  // namespace saddle::curvature
