@@ -40,6 +40,40 @@ void check_batch(const Settings& settings) {
   }
 }
 
+// Of several workers. Everything is theirs in equal parts, at every update and every boundary.
+void check_workers(const Settings& settings) {
+  const DecentralizedSettings& decentralized = settings.decentralized;
+  const int64_t workers = decentralized.num_models;
+  const AdaptiveConsensusSettings& adaptive = decentralized.adaptive_consensus;
+  if (adaptive.p && !adaptive.start_frac) {
+    fail(ErrorKind::kConfig,
+         "decentralized.adaptive_consensus.p is {}, but adaptive_consensus.start_frac is null: "
+         "without a start there is no adaptive consensus",
+         *adaptive.p);
+  }
+  if (workers == 1) return;
+  const TrainingSettings& training = settings.training;
+  const int64_t context = settings.model.context_length;
+  const int64_t batch = workers * training.micro_batch_size * context;
+  if (training.batch_tokens != batch) {
+    fail(ErrorKind::kConfig,
+         "training.batch_tokens ({}) must be decentralized.num_models ({}) * "
+         "training.micro_batch_size ({}) * model.context_length ({}) = {}: several workers do not "
+         "accumulate gradients",
+         training.batch_tokens, workers, training.micro_batch_size, context, batch);
+  }
+  int64_t epoch = 0;
+  for (const int64_t boundary : epoch_boundaries(settings)) {
+    ++epoch;
+    if (boundary % workers == 0) continue;
+    fail(ErrorKind::kConfig,
+         "epoch {} ends after {} sequences of model.context_length ({}), which "
+         "decentralized.num_models ({}) workers cannot share evenly: choose training.max_tokens "
+         "and training.epoch_tokens as multiples of {}",
+         epoch, boundary, context, workers, workers * context);
+  }
+}
+
 void check_budget(const Settings& settings) {
   const double budget = budget_targets(settings);
   const double epoch = epoch_targets(settings);
@@ -165,6 +199,7 @@ void check_settings(const Settings& settings, bool built_with_cuda) {
   check_data(settings.data);
   check_batch(settings);
   check_budget(settings);
+  check_workers(settings);
   check_checkpoints(settings);
   check_runtime(settings.runtime, built_with_cuda);
 }

@@ -17,6 +17,26 @@ class Section {
   template <class Type>
   void add(std::string_view name, typename Type::Type Struct::*field, Type type, Role role,
            std::string_view meaning) {
+    const auto place = [field](auto& section) -> auto& {
+      return section.*field;
+    };
+    add_at(name, place, type, role, meaning);
+  }
+
+  // A field of a struct inside the section: `name` is GROUP.field.
+  template <class Group, class Type>
+  void add(std::string_view name, Group Struct::*group, typename Type::Type Group::*field,
+           Type type, Role role, std::string_view meaning) {
+    const auto place = [ group, field ](auto& section) -> auto& {
+      return section.*group.*field;
+    };
+    add_at(name, place, type, role, meaning);
+  }
+
+ private:
+  // place(section) is the field itself, const or not as the section is.
+  template <class Place, class Type>
+  void add_at(std::string_view name, Place place, Type type, Role role, std::string_view meaning) {
     const auto member = member_;
     constexpr bool kText = std::is_same_v<Type, Text> || std::is_same_v<Type, Nullable<Text>>;
     fields_.push_back(
@@ -27,11 +47,10 @@ class Section {
          .role = role,
          .text = kText,
          .read = [=](const Value& value,
-                     Settings& settings) { return type.read(value, settings.*member.*field); },
-         .write = [=](const Settings& settings) { return type.write(settings.*member.*field); }});
+                     Settings& settings) { return type.read(value, place(settings.*member)); },
+         .write = [=](const Settings& settings) { return type.write(place(settings.*member)); }});
   }
 
- private:
   std::vector<Field>& fields_;
   std::string name_;
   Struct Settings::*member_;
@@ -145,6 +164,27 @@ void add_optimizer(std::vector<Field>& fields) {
               "rate at the end of the cosine, as a share of optimizer.lr");
 }
 
+void add_decentralized(std::vector<Field>& fields) {
+  using S = DecentralizedSettings;
+  using Adaptive = AdaptiveConsensusSettings;
+  Section section(fields, "decentralized", &Settings::decentralized);
+  section.add("num_models", &S::num_models, Integer{1, 1000}, Role::kRecipe,
+              "local models (workers) trained together; 1: an ordinary run");
+  section.add("topology", &S::topology, Choice<Topology>{}, Role::kRecipe,
+              "with whom a worker mixes its parameters at an update: with all, with the left and "
+              "right neighbour in turn, or with the workers at offsets 1, 2, 4, ... in turn");
+  section.add("scheme", &S::scheme, Choice<Scheme>{}, Role::kRecipe,
+              "awc: mix, then the local step of the unmixed gradient; atc: the local step, then "
+              "mix");
+  section.add("adaptive_consensus.start_frac", &S::adaptive_consensus, &Adaptive::start_frac,
+              Nullable{Real::between(0, 1)}, Role::kRecipe,
+              "share of the updates after which mixing weakens with the learning rate; null: it "
+              "never does");
+  section.add("adaptive_consensus.p", &S::adaptive_consensus, &Adaptive::p,
+              Nullable{Real::at_least(0)}, Role::kRecipe,
+              "exponent of (rate / largest rate) in that; null: 1");
+}
+
 void add_evaluation(std::vector<Field>& fields) {
   using S = EvaluationSettings;
   Section section(fields, "evaluation", &Settings::evaluation);
@@ -187,6 +227,7 @@ std::vector<Field> setting_fields() {
   add_data(fields);
   add_training(fields);
   add_optimizer(fields);
+  add_decentralized(fields);
   add_evaluation(fields);
   add_runtime(fields);
   return fields;
@@ -197,6 +238,7 @@ std::vector<std::pair<std::string, std::string>> setting_sections() {
           {"data", "The text, the tokenizer, the token cache, and how training reads it."},
           {"training", "The budget, the batch, and what a run keeps."},
           {"optimizer", "AdamW, clipping and the learning-rate schedule."},
+          {"decentralized", "Several local models trained together, with mixing of parameters."},
           {"evaluation", "Validation during and after training."},
           {"runtime", "The seed, the precision, the machine and the place of a run."}};
 }

@@ -21,7 +21,7 @@ enum class Role {
 
 struct Field {
   std::string section;  // model
-  std::string name;     // width
+  std::string name;     // width, or GROUP.name in a group of the section
   std::string allowed;  // in words: an integer from 1 to 65536
   std::string meaning;  // one line, with units
   Role role = Role::kExecution;

@@ -105,11 +105,31 @@ const Field& find_field(const std::vector<Field>& fields, const std::string& key
   return *found;
 }
 
-void apply_section(const std::vector<Field>& fields, const std::string& section,
-                   const Mapping& mapping, Settings& settings) {
+// The settings of a group inside a section; none when `key` is no group.
+std::vector<Field> fields_of_group(const std::vector<Field>& fields, const std::string& key) {
+  std::vector<Field> group;
+  for (const Field& field : fields) {
+    if (field.key().starts_with(key + ".")) group.push_back(field);
+  }
+  return group;
+}
+
+// What stands at keys that begin with `prefix`, a section or a group inside one.
+void apply_mapping(const std::vector<Field>& fields, const std::string& prefix,
+                   const Mapping& mapping, std::string_view where, Settings& settings) {
   for (const Mapping::Pair& pair : mapping.pairs()) {
-    const Field& field = find_field(fields, section + "." + pair.key, pair.place);
-    set_field(field, to_value(pair.value), pair.place, settings);
+    const std::string key = prefix + "." + pair.key;
+    const std::vector<Field> group = fields_of_group(fields, key);
+    if (group.empty()) {
+      set_field(find_field(fields, key, pair.place), to_value(pair.value), pair.place, settings);
+    } else if (pair.value.IsNull()) {  // a group that is null is one of nulls
+      for (const Field& field : group) set_field(field, Value{}, pair.place, settings);
+    } else if (pair.value.IsMap() && pair.value.size() > 0) {
+      apply_mapping(fields, key, Mapping(pair.value, where, key + "."), where, settings);
+    } else {
+      refuse("{}: {} must be null or a mapping of settings, but is {}", pair.place, key,
+             pair.value.IsMap() ? "an empty one" : found_text(to_value(pair.value)));
+    }
   }
 }
 
@@ -133,7 +153,7 @@ void apply_yaml(std::string_view text, std::string_view where, Settings& setting
       refuse("{}: section {} must be a mapping of settings, but is {}", pair.place, pair.key,
              found_text(to_value(pair.value)));
     }
-    apply_section(fields, pair.key, Mapping(pair.value, where, pair.key + "."), settings);
+    apply_mapping(fields, pair.key, Mapping(pair.value, where, pair.key + "."), where, settings);
   }
 }
 

@@ -16,6 +16,8 @@ enum class Precision { kFloat32, kFloat64 };
 enum class CompileMode { kDefault, kReduceOverhead, kMaxAutotune };
 enum class SdpaBackend { kAuto, kFlash, kCudnn };
 enum class CheckpointPolicy { kFinal, kInterval, kExplicit, kAll, kNone };
+enum class Topology { kComplete, kOnePeerRing, kOnePeerExponential };
+enum class Scheme { kAdaptWhileCombine, kAdaptThenCombine };
 
 // The names that a choice has in YAML and in messages.
 std::string_view name(Device value);
@@ -23,6 +25,8 @@ std::string_view name(Precision value);
 std::string_view name(CompileMode value);
 std::string_view name(SdpaBackend value);
 std::string_view name(CheckpointPolicy value);
+std::string_view name(Topology value);
+std::string_view name(Scheme value);
 
 // The shape of the model; the defaults are the 20m preset.
 struct ModelSettings {
@@ -87,6 +91,24 @@ struct OptimizerSettings {
   bool operator==(const OptimizerSettings&) const = default;
 };
 
+// When adaptive consensus begins, and how it follows the learning rate (optim/mixing.h).
+struct AdaptiveConsensusSettings {
+  std::optional<double> start_frac;  // share of the updates; null: no adaptive consensus
+  std::optional<double> p;           // exponent; null: 1
+
+  bool operator==(const AdaptiveConsensusSettings&) const = default;
+};
+
+// Several local models ("workers") trained together. One is an ordinary run.
+struct DecentralizedSettings {
+  int64_t num_models = 1;  // N
+  Topology topology = Topology::kComplete;
+  Scheme scheme = Scheme::kAdaptWhileCombine;
+  AdaptiveConsensusSettings adaptive_consensus;
+
+  bool operator==(const DecentralizedSettings&) const = default;
+};
+
 struct EvaluationSettings {
   int64_t subset_blocks = 1024;  // sequences of context_length targets
   int64_t seed = 12345;
@@ -114,6 +136,7 @@ struct Settings {
   DataSettings data;
   TrainingSettings training;
   OptimizerSettings optimizer;
+  DecentralizedSettings decentralized;
   EvaluationSettings evaluation;
   RuntimeSettings runtime;
 

@@ -144,5 +144,11 @@ std::string_view name(SdpaBackend value) {
 std::string_view name(CheckpointPolicy value) {
   return kChoiceNames<CheckpointPolicy>[static_cast<size_t>(value)];
 }
+std::string_view name(Topology value) {
+  return kChoiceNames<Topology>[static_cast<size_t>(value)];
+}
+std::string_view name(Scheme value) {
+  return kChoiceNames<Scheme>[static_cast<size_t>(value)];
+}
 
 }  // namespace saddle::config

@@ -90,6 +90,11 @@ inline constexpr std::array<std::string_view, 3> kChoiceNames<SdpaBackend>{"auto
 template <>
 inline constexpr std::array<std::string_view, 5> kChoiceNames<CheckpointPolicy>{
     "final", "interval", "explicit", "all", "none"};
+template <>
+inline constexpr std::array<std::string_view, 3> kChoiceNames<Topology>{"complete", "one_peer_ring",
+                                                                        "one_peer_exponential"};
+template <>
+inline constexpr std::array<std::string_view, 2> kChoiceNames<Scheme>{"awc", "atc"};
 
 template <class Enum>
 struct Choice {

@@ -41,12 +41,19 @@ std::string yaml_text(const Json& value) {
 std::string to_yaml(const Settings& settings) {
   std::string text;
   std::string section;
+  std::string group;
   for (const Field& field : setting_fields()) {
     if (field.section != section) {
       text += fmt::format("{}{}:\n", section.empty() ? "" : "\n", field.section);
       section = field.section;
     }
-    text += fmt::format("  {}: {}\n", field.name, plain_text(field, settings));
+    const size_t dot = field.name.find('.');
+    const bool grouped = dot != std::string::npos;
+    const std::string its_group = grouped ? field.name.substr(0, dot) : "";
+    if (grouped && its_group != group) text += fmt::format("  {}:\n", its_group);
+    group = its_group;
+    text += fmt::format("{}{}: {}\n", grouped ? "    " : "  ",
+                        field.name.substr(grouped ? dot + 1 : 0), plain_text(field, settings));
   }
   return text;
 }

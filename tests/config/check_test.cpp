@@ -65,6 +65,28 @@ TEST(Check, SettingsThatContradictEachOther) {
       });
 }
 
+// What holds for several workers, with the numbers.
+TEST(Check, SettingsOfSeveralWorkers) {
+  const std::string four = "decentralized.num_models=4";
+  expect_refusals(
+      ErrorKind::kConfig,
+      {
+          {{four},
+           "training.batch_tokens (32768) must be decentralized.num_models (4) * "
+           "training.micro_batch_size (32) * model.context_length (1024) = 131072: several "
+           "workers do not accumulate gradients"},
+          {{four, "training.micro_batch_size=8"},
+           "epoch 1 ends after 9963 sequences of model.context_length (1024), which "
+           "decentralized.num_models (4) workers cannot share evenly: choose training.max_tokens "
+           "and training.epoch_tokens as multiples of 4096"},
+          {{four, "training.micro_batch_size=8", "training.epoch_tokens=40960",
+            "training.max_tokens=83968"},
+           "epoch 3 ends after 82 sequences"},
+          {{"decentralized.adaptive_consensus.p=2"},
+           "decentralized.adaptive_consensus.p is 2, but adaptive_consensus.start_frac is null"},
+      });
+}
+
 TEST(Check, WhatThisMachineCannotRun) {
   expect_refusals(ErrorKind::kDevice,
                   {
@@ -100,6 +122,12 @@ TEST(Check, WhatIsAllowed) {
       {"runtime.compile_mode=max-autotune"},
       {"runtime.compile_mode=max-autotune", "runtime.amp=true"},
       {"optimizer.eps=1e-30", "model.norm_eps=1e-30"},
+      {"decentralized.num_models=4", "training.micro_batch_size=8", "training.epoch_tokens=40960",
+       "training.max_tokens=81920"},
+      {"decentralized.num_models=3", "training.micro_batch_size=1", "training.batch_tokens=3072",
+       "training.epoch_tokens=4096", "training.max_tokens=3072"},            // one epoch, cut short
+      {"decentralized.topology=one_peer_ring", "decentralized.scheme=atc"},  // of one worker
+      {"decentralized.adaptive_consensus.start_frac=1"},
   };
   for (const std::vector<std::string>& overrides : allowed) {
     check_settings(with_overrides(overrides), false);

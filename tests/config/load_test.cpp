@@ -70,6 +70,21 @@ TEST(Load, LaterFilesWinKeyByKeyThenOverridesInOrder) {
   EXPECT_EQ(load_settings({second, first}, {}).model.layers, 2);
 }
 
+// A group of settings inside a section.
+TEST(Load, Groups) {
+  const std::string text =
+      "decentralized:\n  num_models: 4\n  adaptive_consensus:\n    start_frac: 0.5\n    p: 2\n";
+  Settings settings = from_yaml(text);
+  EXPECT_EQ(settings.decentralized.num_models, 4);
+  EXPECT_EQ(settings.decentralized.adaptive_consensus.start_frac, 0.5);
+  EXPECT_EQ(settings.decentralized.adaptive_consensus.p, 2.0);
+  apply_override("decentralized.adaptive_consensus.p=3", settings);
+  EXPECT_EQ(settings.decentralized.adaptive_consensus.p, 3.0);
+  apply_yaml("decentralized: {adaptive_consensus: null}\n", "b.yaml", settings);
+  EXPECT_EQ(settings.decentralized.adaptive_consensus, AdaptiveConsensusSettings{});
+  EXPECT_EQ(settings.decentralized.num_models, 4);
+}
+
 TEST(Load, FilesAreNamedInErrors) {
   const TemporaryDirectory directory;
   const Path path = directory / "bad.yaml";

@@ -30,7 +30,7 @@ TEST(Refusals, OfYaml) {
       {"optimiser:\n  lr: 1\n", "a.yaml:1: unknown section optimiser; did you mean optimizer?"},
       {"x: {lr: 1}\n",
        "a.yaml:1: unknown section x; the sections are model, data, training, optimizer, "
-       "evaluation, runtime"},
+       "decentralized, evaluation, runtime"},
       {"<<: {lr: 1}\n", "a.yaml:1: unknown section <<; "},
       // Wrong types.
       {"model: {layers: two}",
@@ -83,6 +83,21 @@ TEST(Refusals, OfYaml) {
       {"training: {tokens_per_parameter: 1e7}",
        "training.tokens_per_parameter is 1e7, but must be a number greater than 0 and at most "
        "1000000"},
+      // Groups inside a section.
+      {"decentralized: {adaptive_consensus: 0.5}",
+       "a.yaml:1: decentralized.adaptive_consensus must be null or a mapping of settings, but is "
+       "0.5"},
+      {"decentralized: {adaptive_consensus: {}}", "a mapping of settings, but is an empty one"},
+      {"decentralized:\n  adaptive_consensus:\n    start: 1\n",
+       "a.yaml:3: unknown setting decentralized.adaptive_consensus.start; did you mean"},
+      {"decentralized:\n  adaptive_consensus: {p: 1, p: 2}\n",
+       "a.yaml:2: decentralized.adaptive_consensus.p is given a second time in this file"},
+      {"decentralized: {adaptive_consensus: {start_frac: 1.5}}",
+       "decentralized.adaptive_consensus.start_frac is 1.5, but must be null or a number from 0 to "
+       "1"},
+      {"decentralized: {topology: ring}",
+       "decentralized.topology is ring, but must be one of complete, one_peer_ring, "
+       "one_peer_exponential"},
       // The form of the file.
       {"model:\n  layers: 2\n  heads: 2\n  layers: 3\n",
        "a.yaml:4: model.layers is given a second time in this file"},

@@ -57,6 +57,10 @@ Settings unusual_settings() {
                  .grad_clip = std::nullopt,
                  .warmup_fraction = 1,
                  .min_lr_ratio = 1e-7};
+  s.decentralized = {.num_models = 3,
+                     .topology = Topology::kOnePeerRing,
+                     .scheme = Scheme::kAdaptThenCombine,
+                     .adaptive_consensus = {.start_frac = 0.25, .p = 2.0 / 3.0}};
   s.evaluation = {.subset_blocks = 1, .seed = 2, .batch_size = 3};
   s.runtime = {.seed = 0,
                .device = Device::kCpu,
@@ -81,7 +85,8 @@ TEST(Yaml, ReadsBackToTheSameSettings) {
 TEST(Yaml, HoldsEverySettingAndTheTestAboveChangesEach) {
   const std::string text = to_yaml(Settings{});
   for (const Field& field : setting_fields()) {
-    EXPECT_NE(text.find("\n  " + field.name + ": "), std::string::npos) << field.key();
+    const std::string name = field.name.substr(field.name.find('.') + 1);  // in a group: its end
+    EXPECT_NE(text.find("  " + name + ": "), std::string::npos) << field.key();
     EXPECT_NE(field.write(Settings{}), field.write(unusual_settings())) << field.key();
   }
 }
@@ -107,16 +112,31 @@ TEST(Fields, AreNamedOnceAndDescribed) {
   }
   // A setting without a row would be lost in resolved.yaml: one that is not written reads back as
   // its default, which ReadsBackToTheSameSettings sees only if unusual_settings changes it.
-  EXPECT_EQ(keys.size(), 8u + 15u + 10u + 8u + 3u + 9u);
+  EXPECT_EQ(keys.size(), 8u + 15u + 10u + 8u + 5u + 3u + 9u);
 }
 
 TEST(Recipe, HoldsWhatDecidesTheNumbers) {
   const Json keys = recipe(Settings{});
-  for (const char* key :
-       {"model.vocab_size", "model.layers", "model.norm_eps", "data.buffer_size_mib",
-        "training.tokens_per_parameter", "training.max_tokens", "training.batch_tokens",
-        "training.micro_batch_size", "optimizer.lr", "optimizer.grad_clip", "evaluation.seed",
-        "evaluation.subset_blocks", "runtime.seed", "runtime.dtype", "runtime.amp"}) {
+  for (const char* key : {"model.vocab_size",
+                          "model.layers",
+                          "model.norm_eps",
+                          "data.buffer_size_mib",
+                          "training.tokens_per_parameter",
+                          "training.max_tokens",
+                          "training.batch_tokens",
+                          "training.micro_batch_size",
+                          "optimizer.lr",
+                          "optimizer.grad_clip",
+                          "evaluation.seed",
+                          "evaluation.subset_blocks",
+                          "decentralized.num_models",
+                          "decentralized.topology",
+                          "decentralized.scheme",
+                          "decentralized.adaptive_consensus.start_frac",
+                          "decentralized.adaptive_consensus.p",
+                          "runtime.seed",
+                          "runtime.dtype",
+                          "runtime.amp"}) {
     EXPECT_TRUE(keys.contains(key)) << key;
   }
   for (const char* key :
