@@ -56,6 +56,7 @@ class Plan : public Execution<S> {
   }
   const RopeCache<num::Plane<S>>& rope() const { return rope_; }
   const DeviceBatch& batch() const { return batch_; }
+  ops::AttentionShape attention_shape(int64_t sequences) const;
 
  private:
   using V = tensor::View<S>;
@@ -93,7 +94,6 @@ class Plan : public Execution<S> {
   void add_round(std::vector<Step>& steps, V x);
   // y = x, unless both are one buffer.
   void add_copy(std::vector<Step>& steps, V x, V y);
-  ops::AttentionShape attention_shape(int64_t sequences) const;
   V gradient(int slot) const { return gradients_ != nullptr ? gradients_->view(slot) : V(); }
   void run(const std::vector<Step>& steps) const;
 

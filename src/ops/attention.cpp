@@ -1,28 +1,9 @@
 #include "ops/attention.h"
 
-#include <cmath>
-
-#include "ops/softmax_row.h"
+#include "ops/attention_head.h"
 
 namespace saddle::ops {
 namespace {
-
-// One head of one sequence of one worker.
-template <class S>
-struct Head {
-  Span<S> data;
-  int64_t stride;  // from one position to the next
-
-  Span<S> at(int64_t position) const { return data.offset(position * stride); }
-};
-
-template <class S>
-Head<S> head_of(View<S> x, AttentionShape shape, int64_t task) {
-  const int64_t h = task % shape.heads;
-  const int64_t b = task / shape.heads % shape.sequences;
-  const int64_t n = task / shape.heads / shape.sequences;
-  return {x.row(n, b * shape.positions).offset(h * shape.head_size), x.row_stride()};
-}
 
 template <class S>
 void check(AttentionShape shape, View<const S> q, View<const S> k, View<const S> v,
@@ -31,29 +12,6 @@ void check(AttentionShape shape, View<const S> q, View<const S> k, View<const S>
     check_shape(
         x.same_shape(q.workers(), shape.sequences * shape.positions, shape.heads * shape.head_size),
         "attention", "q, k, v or o");
-  }
-}
-
-// Probabilities of the queries [first, first + rows) into p [rows, keys], keys = first + rows.
-template <class S>
-void probabilities(Context& context, AttentionShape shape, Head<const S> q, Head<const S> k,
-                   int64_t first, int64_t rows, Span<S> p) {
-  const int64_t keys = first + rows;
-  const auto scale = static_cast<Plane<S>>(1.0 / std::sqrt(static_cast<double>(shape.head_size)));
-  product<S>(context, Transpose::kNo, Transpose::kYes, rows, keys, shape.head_size, scale,
-             q.at(first), q.stride, k.at(0), k.stride, 0, p, keys);
-  for (int64_t r = 0; r < rows; ++r) {
-    const Span<S> row = p.offset(r * keys);
-    const int64_t seen = first + r + 1;
-    softmax_row<S>(row, seen, row);
-    clear_row<S>(row, seen, keys);
-  }
-}
-
-template <class S>
-void round_values(Span<S> x, int64_t count) {
-  if constexpr (std::is_same_v<Plane<S>, float>) {
-    for (int64_t i = 0; i < count; ++i) x.data[i] = num::round_to_bf16(x.data[i]);
   }
 }
 
@@ -94,7 +52,7 @@ void attention_adjoint(Context& context, AttentionShape shape, View<const S> q, 
   const int64_t positions = shape.positions;
   const int64_t size = shape.head_size;
   const int64_t scores = std::min(kQueryRows, positions) * positions;
-  const auto scale = static_cast<Plane<S>>(1.0 / std::sqrt(static_cast<double>(size)));
+  const auto scale = score_scale<S>(shape);
   backend::Workspace::Scope scope(context.workspace());
   const Span<S> all = scratch<S>(scope, context.threads() * 2 * scores);
 

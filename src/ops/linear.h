@@ -6,6 +6,8 @@
 // Cost: 2 M in out operations for each of the three products and worker.
 #pragma once
 
+#include <span>
+
 #include "ops/common.h"
 
 namespace saddle::ops {
@@ -24,5 +26,13 @@ void linear_adjoint_input(Context& context, View<const S> dy, View<const S> weig
 // Accumulates into dweight.
 template <class S>
 void linear_adjoint_weight(Context& context, View<const S> x, View<const S> dy, View<S> dweight);
+
+// Second order (ops/second_order.h): y' = x' W^T + x W'^T, term 2 <dy, x' W'^T> = 2 <dy W', x'>.
+// x, dy [1, M, ...]; W [1, out, in]; x_t, weight_t, y_t [G, ...]. Writes y_t. Takes M in numbers of
+// scratch. Cost: 3 products for each direction.
+template <class T>
+void linear_second_order(Context& context, View<const T> x, View<const T> weight, View<const T> dy,
+                         View<const T> x_t, View<const T> weight_t, View<T> y_t,
+                         std::span<double> forms);
 
 }  // namespace saddle::ops

@@ -1,13 +1,16 @@
 #include "ops/rmsnorm.h"
 
+#include "ops/second_order.h"
+
 namespace saddle::ops {
 namespace {
 
 // Rows whose part of the gain's gradient is summed together, whatever the number of threads.
 constexpr int64_t kGainRows = 64;
 
-template <class S>
-S normalize_row(Span<const S> x, Span<const S> gain, int64_t cols, Plane<S> eps, Span<S> y) {
+// x and gain are read, y is written, through load and store of numbers S.
+template <class S, class X, class Gain, class Y>
+S normalize_row(X x, Gain gain, int64_t cols, Plane<S> eps, Y&& y) {
   S sum{};
   SADDLE_INDEPENDENT
   for (int64_t c = 0; c < cols; ++c) sum += x.load(c) * x.load(c);
@@ -91,6 +94,21 @@ void rmsnorm_adjoint(Context& context, View<const S> x, View<const S> gain, View
   });
 }
 
+template <class T>
+void rmsnorm_second_order(Context& context, View<const T> x, View<const T> gain, double eps,
+                          View<const T> dy, View<const T> x_t, View<const T> gain_t, View<T> y_t,
+                          std::span<double> forms) {
+  check_shape(y_t.same_shape(x_t.workers(), x.rows(), x.cols()), "rmsnorm_second_order", "y_t");
+  Terms terms(x_t.workers(), x.rows());
+  for_rows(context, x_t.workers(), x.rows(), [&](int64_t g, int64_t m) {
+    TermSink<T> y{y_t.row(g, m).data, dy.row(0, m).data};
+    normalize_row<num::Jet<T>>(tangent_row(x, x_t, g, m), tangent_row(gain, gain_t, g, 0), x.cols(),
+                               static_cast<T>(eps), y);
+    terms.at(g, m) = static_cast<double>(y.term);
+  });
+  terms.add_to(forms);
+}
+
 template <class S>
 int64_t rmsnorm_adjoint_scratch(int64_t workers, int64_t rows, int64_t cols) {
   return scratch_bytes<S>(workers * ((rows + kGainRows - 1) / kGainRows) * cols);
@@ -108,6 +126,14 @@ SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
                                    View<const S>, View<S>, View<S>);                      \
   template int64_t rmsnorm_adjoint_scratch<S>(int64_t, int64_t, int64_t);
 SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
+#undef SADDLE_INSTANTIATE
+
+#define SADDLE_INSTANTIATE(T)                                                                 \
+  template void rmsnorm_second_order<T>(Context&, View<const T>, View<const T>, double,       \
+                                        View<const T>, View<const T>, View<const T>, View<T>, \
+                                        std::span<double>);
+SADDLE_INSTANTIATE(float)
+SADDLE_INSTANTIATE(double)
 #undef SADDLE_INSTANTIATE
 
 }  // namespace saddle::ops

@@ -7,6 +7,8 @@
 // y may be x. Cost: 4 (forward) and 9 (adjoint) operations and 2 and 4 moves per element.
 #pragma once
 
+#include <span>
+
 #include "ops/common.h"
 
 namespace saddle::ops {
@@ -26,6 +28,13 @@ void residual_rmsnorm_forward(Context& context, View<const S> x, View<const S> d
 template <class S>
 void rmsnorm_adjoint(Context& context, View<const S> x, View<const S> gain, View<const S> r,
                      View<const S> dy, View<S> dx, View<S> dgain);
+
+// Second order (ops/second_order.h) of both. x, dy [1, M, C]; gain [1, 1, C]; x_t, y_t [G, M, C];
+// gain_t [G, 1, C]. Writes y_t, which may be x_t.
+template <class T>
+void rmsnorm_second_order(Context& context, View<const T> x, View<const T> gain, double eps,
+                          View<const T> dy, View<const T> x_t, View<const T> gain_t, View<T> y_t,
+                          std::span<double> forms);
 
 // Scratch of the adjoint in bytes.
 template <class S>

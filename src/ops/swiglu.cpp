@@ -1,20 +1,28 @@
 #include "ops/swiglu.h"
 
+#include "ops/second_order.h"
+
 namespace saddle::ops {
+namespace {
+
+// gate and up are read, a is written, through load and store of numbers S.
+template <class S, class Gate, class Up, class A>
+void swiglu_row(Gate gate, Up up, int64_t cols, A&& a) {
+  SADDLE_INDEPENDENT
+  for (int64_t f = 0; f < cols; ++f) {
+    const S g = gate.load(f);
+    a.store(f, g * num::sigmoid(g) * up.load(f));
+  }
+}
+
+}  // namespace
 
 template <class S>
 void swiglu_forward(Context& context, View<const S> gate, View<const S> up, View<S> a) {
   check_shape(a.same_shape(gate.workers(), gate.rows(), gate.cols()), "swiglu_forward", "a");
   const int64_t cols = gate.cols();
   for_rows(context, gate.workers(), gate.rows(), [&](int64_t n, int64_t m) {
-    const Span<const S> g_row = gate.row(n, m);
-    const Span<const S> u_row = up.row(n, m);
-    const Span<S> a_row = a.row(n, m);
-    SADDLE_INDEPENDENT
-    for (int64_t f = 0; f < cols; ++f) {
-      const S g = g_row.load(f);
-      a_row.store(f, g * num::sigmoid(g) * u_row.load(f));
-    }
+    swiglu_row<S>(gate.row(n, m), up.row(n, m), cols, a.row(n, m));
   });
 }
 
@@ -42,6 +50,28 @@ void swiglu_adjoint(Context& context, View<const S> gate, View<const S> up, View
   });
 }
 
+template <class T>
+void swiglu_second_order(Context& context, View<const T> gate, View<const T> up, View<const T> da,
+                         View<const T> gate_t, View<const T> up_t, View<T> a_t,
+                         std::span<double> forms) {
+  check_shape(a_t.same_shape(gate_t.workers(), gate.rows(), gate.cols()), "swiglu_second_order",
+              "a_t");
+  Terms terms(gate_t.workers(), gate.rows());
+  for_rows(context, gate_t.workers(), gate.rows(), [&](int64_t g, int64_t m) {
+    TermSink<T> a{a_t.row(g, m).data, da.row(0, m).data};
+    swiglu_row<num::Jet<T>>(tangent_row(gate, gate_t, g, m), tangent_row(up, up_t, g, m),
+                            gate.cols(), a);
+    terms.at(g, m) = static_cast<double>(a.term);
+  });
+  terms.add_to(forms);
+}
+
+#define SADDLE_INSTANTIATE(T)                                                                 \
+  template void swiglu_second_order<T>(Context&, View<const T>, View<const T>, View<const T>, \
+                                       View<const T>, View<const T>, View<T>, std::span<double>);
+SADDLE_INSTANTIATE(float)
+SADDLE_INSTANTIATE(double)
+#undef SADDLE_INSTANTIATE
 #define SADDLE_INSTANTIATE(S) \
   template void swiglu_forward<S>(Context&, View<const S>, View<const S>, View<S>);
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)

@@ -7,6 +7,8 @@
 // Cost: one exp and 4 (forward) or 9 (adjoint) operations, 3 or 5 moves per element.
 #pragma once
 
+#include <span>
+
 #include "ops/common.h"
 
 namespace saddle::ops {
@@ -19,5 +21,12 @@ void swiglu_forward(Context& context, View<const S> gate, View<const S> up, View
 template <class S>
 void swiglu_adjoint(Context& context, View<const S> gate, View<const S> up, View<const S> da,
                     View<S> dgate, View<S> dup);
+
+// Second order (ops/second_order.h). gate, up, da [1, M, F]; gate_t, up_t, a_t [G, M, F]. Writes
+// a_t.
+template <class T>
+void swiglu_second_order(Context& context, View<const T> gate, View<const T> up, View<const T> da,
+                         View<const T> gate_t, View<const T> up_t, View<T> a_t,
+                         std::span<double> forms);
 
 }  // namespace saddle::ops

@@ -1,0 +1,61 @@
+#include "curvature/adjoint_weighted.h"
+
+#include <algorithm>
+
+#include "model/tangent_sweep.h"
+
+namespace saddle::curvature {
+namespace {
+
+template <class T>
+class AdjointWeighted : public QuadraticForms<T> {
+ public:
+  AdjointWeighted(backend::Context& context, const config::ModelSettings& model,
+                  FormOptions options, int64_t sequences, const backend::Arena<T>& weights)
+      : sweep_(context, model, {.compile = true, .autocast = options.autocast}, sequences,
+               kSweptTogether, weights) {}
+
+  std::optional<std::vector<double>> measure(Microbatches& microbatches,
+                                             const backend::Arena<T>& directions, int64_t count,
+                                             const Progress& progress) override {
+    const double weight = 1.0 / static_cast<double>(microbatches.targets());
+    std::vector<double> forms(count);
+    Microbatch microbatch;
+    for (int64_t i = 0; i < microbatches.count(); ++i) {
+      microbatches.read(i, microbatch);
+      sweep_.run_adjoints(microbatch.sequences, microbatch.inputs.data(), microbatch.targets.data(),
+                          weight);
+      for (int64_t first = 0; first < count; first += sweep_.lanes()) {
+        const int64_t lanes = std::min(sweep_.lanes(), count - first);
+        sweep_.add_forms(directions, first, std::span(forms).subspan(first, lanes));
+        if (!progress(i * count + first + lanes, microbatches.count() * count)) {
+          return std::nullopt;
+        }
+      }
+    }
+    return forms;
+  }
+
+ private:
+  model::TangentSweep<T> sweep_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<QuadraticForms<T>> make_adjoint_weighted(backend::Context& context,
+                                                         const config::ModelSettings& model,
+                                                         FormOptions options, int64_t sequences,
+                                                         const backend::Arena<T>& weights) {
+  return std::make_unique<AdjointWeighted<T>>(context, model, options, sequences, weights);
+}
+
+#define SADDLE_INSTANTIATE(T)                                                \
+  template std::unique_ptr<QuadraticForms<T>> make_adjoint_weighted<T>(      \
+      backend::Context&, const config::ModelSettings&, FormOptions, int64_t, \
+      const backend::Arena<T>&);
+SADDLE_INSTANTIATE(float)
+SADDLE_INSTANTIATE(double)
+#undef SADDLE_INSTANTIATE
+
+}  // namespace saddle::curvature

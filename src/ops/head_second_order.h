@@ -1,0 +1,28 @@
+// The second order (ops/second_order.h) of the head (ops/head.h). With z = x E^T, p = softmax z,
+// dz = w (p - [v = target]) where w is the weight of the loss, and along a direction
+// z' = x' E^T + x E'^T, the terms of product and cross-entropy are, per row,
+//
+//   2 <dz, x' E'^T>  +  w (sum p z'^2 - (sum p z')^2)
+//
+// the first of them computed as 2 <w p E' - w E'_target, x'>. Rows whose target is ignored have
+// none. Probabilities of kHeadRows rows are made once for all directions.
+// Cost: 2 M V C operations and 1 exp per logit, and 6 M V C operations for each direction.
+#pragma once
+
+#include <span>
+
+#include "ops/head.h"
+
+namespace saddle::ops {
+
+// x [1, M, C]; E [1, V, C]; targets [1, M, 1]; x_t [G, M, C], table_t [G, V, C].
+template <class T>
+void head_second_order(Context& context, View<const T> x, View<const T> table,
+                       View<const int32_t> targets, double weight, View<const T> x_t,
+                       View<const T> table_t, std::span<double> forms);
+
+// Its scratch in bytes.
+template <class T>
+int64_t head_second_order_scratch(int64_t rows, int64_t cols, int64_t vocabulary);
+
+}  // namespace saddle::ops
