@@ -32,11 +32,11 @@ AdamW<T>::AdamW(backend::Context& context, const config::OptimizerSettings& sett
 template <class T>
 void AdamW<T>::update(backend::Context& context, double lr, int64_t step,
                       const std::vector<double>& scales, const backend::Arena<T>& gradients,
-                      backend::Arena<T>& weights) {
+                      backend::Arena<T>& weights, const ops::Mixing& mixing) {
   const ops::AdamWStep parameters{
       lr, settings_.beta1, settings_.beta2, settings_.eps, settings_.weight_decay, step};
-  ops::adamw_update<T>(context, parameters, segments_, scales, gradients.all(), weights.all(),
-                       first_moments_.all(), second_moments_.all());
+  ops::adamw_update_mixed<T>(context, parameters, mixing, segments_, scales, gradients.all(),
+                             weights.all(), first_moments_.all(), second_moments_.all());
 }
 
 #define SADDLE_INSTANTIATE(T)                                                                  \

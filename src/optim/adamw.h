@@ -8,6 +8,7 @@
 #include "backend/tensor.h"
 #include "config/settings.h"
 #include "ops/adamw.h"
+#include "ops/mixing.h"
 
 namespace saddle::optim {
 
@@ -25,9 +26,11 @@ class AdamW {
   AdamW(backend::Context& context, const config::OptimizerSettings& settings,
         const backend::Arena<T>& weights);
 
-  // One update of every worker with its gradient times scales[n]; `step` counts from 1.
+  // One update of every worker with its gradient times scales[n], and the mixing of the workers'
+  // weights; `step` counts from 1.
   void update(backend::Context& context, double lr, int64_t step, const std::vector<double>& scales,
-              const backend::Arena<T>& gradients, backend::Arena<T>& weights);
+              const backend::Arena<T>& gradients, backend::Arena<T>& weights,
+              const ops::Mixing& mixing = {});
 
   // The moments that the next update uses: a change through these views changes it.
   backend::Arena<T>& first_moments() { return first_moments_; }

@@ -1,0 +1,235 @@
+#include "ops/mixing.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "backend/tensor.h"
+#include "base/random.h"
+#include "support/expect_error.h"
+
+namespace saddle::ops {
+namespace {
+
+using backend::Tensor;
+
+// Sizes that end inside a block of columns, with padding behind each tensor.
+constexpr int64_t kColumns = 1280;
+const std::vector<AdamWSegment> kSegments = {{0, 1100, true}, {1152, 70, false}};
+
+bool is_padding(int64_t column) {
+  return !(column < 1100 || (column >= 1152 && column < 1222));
+}
+
+template <class T>
+std::vector<T> random_values(int64_t workers, uint64_t seed, bool positive = false) {
+  const RandomStream random(seed, RandomPurpose::kTest);
+  std::vector<T> values(static_cast<size_t>(workers * kColumns));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double x = random.normal(i);
+    if (!is_padding(static_cast<int64_t>(i) % kColumns)) {
+      values[i] = static_cast<T>(positive ? x * x : x);
+    }
+  }
+  return values;
+}
+
+// A matrix whose rows and columns sum to 1, and that is not symmetric.
+std::vector<double> some_matrix(int64_t workers) {
+  std::vector<double> matrix(static_cast<size_t>(workers * workers));
+  for (int64_t i = 0; i < workers; ++i) {
+    matrix[static_cast<size_t>(i * workers + i)] += 0.3;
+    matrix[static_cast<size_t>(i * workers + (i + 1) % workers)] += 0.6;
+    matrix[static_cast<size_t>(i * workers + (i + 2) % workers)] += 0.1;
+  }
+  return matrix;
+}
+
+template <class T>
+struct Arenas {
+  Arenas(int64_t workers, int threads)
+      : context(threads),
+        weights(context, workers, 1, kColumns),
+        gradients(context, workers, 1, kColumns),
+        first(context, workers, 1, kColumns),
+        second(context, workers, 1, kColumns) {
+    backend::copy_from_host<T>(random_values<T>(workers, 1).data(), 0, weights.view());
+    backend::copy_from_host<T>(random_values<T>(workers, 2).data(), 0, gradients.view());
+    backend::copy_from_host<T>(random_values<T>(workers, 3).data(), 0, first.view());
+    backend::copy_from_host<T>(random_values<T>(workers, 4, true).data(), 0, second.view());
+  }
+  void update(const Mixing& mixing) {
+    const std::vector<double> scales = {1.0, 0.5, 0.25, 0.75, 1.0};
+    adamw_update_mixed<T>(context, {0.01, 0.9, 0.95, 1e-8, 0.1, 3}, mixing, kSegments, scales,
+                          gradients.view(), weights.view(), first.view(), second.view());
+  }
+  std::vector<std::vector<T>> all() const {
+    return {backend::to_host<T>(weights), backend::to_host<T>(first), backend::to_host<T>(second),
+            backend::to_host<T>(gradients)};
+  }
+
+  Context context;
+  Tensor<T> weights, gradients, first, second;
+};
+
+template <class T>
+void compare_mix(double tolerance) {
+  for (const int64_t workers : {2, 3, 5}) {
+    Arenas<T> arenas(workers, 2);
+    const std::vector<T> before = backend::to_host<T>(arenas.weights);
+    const std::vector<double> matrix = some_matrix(workers);
+    mix<T>(arenas.context, matrix, arenas.weights);
+    const std::vector<T> after = backend::to_host<T>(arenas.weights);
+    for (int64_t c = 0; c < kColumns; ++c) {
+      double mean_before = 0;
+      double mean_after = 0;
+      for (int64_t i = 0; i < workers; ++i) {
+        double expected = 0;
+        for (int64_t j = 0; j < workers; ++j) {
+          expected += matrix[static_cast<size_t>(i * workers + j)] *
+                      static_cast<double>(before[static_cast<size_t>(j * kColumns + c)]);
+        }
+        const T found = after[static_cast<size_t>(i * kColumns + c)];
+        EXPECT_NEAR(found, expected, tolerance);
+        if (is_padding(c)) {
+          EXPECT_EQ(found, T(0));
+        }
+        mean_before += before[static_cast<size_t>(i * kColumns + c)] / T(workers);
+        mean_after += found / T(workers);
+      }
+      EXPECT_NEAR(mean_after, mean_before, tolerance);
+    }
+  }
+}
+
+// Numbers up to 4, a handful of roundings.
+TEST(Mix, IsTheSumOfTheRowsAndKeepsTheMean) {
+  compare_mix<double>(2e-15);
+  compare_mix<float>(1e-6);
+}
+
+// float(1/3) is more than a third: three of them would let the weights grow.
+TEST(Mix, EqualWorkersStayAsTheyAre) {
+  for (const int64_t workers : {3, 5, 7}) {
+    Context context(1);
+    Tensor<float> x(context, workers, 1, kColumns);
+    const std::vector<float> one = random_values<float>(1, 5);
+    for (int64_t n = 0; n < workers; ++n) {
+      backend::copy_from_host<float>(one.data(), 0, x.view().worker_range(n, 1));
+    }
+    const std::vector<float> before = backend::to_host<float>(x);
+    const double share = 1.0 / static_cast<double>(workers);
+    mix<float>(context, std::vector<double>(static_cast<size_t>(workers * workers), share), x);
+    EXPECT_EQ(backend::to_host<float>(x), before);
+  }
+}
+
+TEST(Mix, RefusesAMatrixOfAnotherSize) {
+  Arenas<double> arenas(3, 1);
+  expect_error(ErrorKind::kInternal, {"mixing", "matrix"},
+               [&] { mix<double>(arenas.context, some_matrix(2), arenas.weights); });
+}
+
+// One pass gives the bits of mixing and AdamW one after the other, on any number of threads, and
+// leaves gradients and padding alone.
+template <class T>
+void compare_with_two_passes() {
+  for (const int64_t workers : {2, 3, 5}) {
+    for (const auto order : {Mixing::Order::kBeforeStep, Mixing::Order::kAfterStep}) {
+      const Mixing mixing{some_matrix(workers), order};
+      Arenas<T> parts(workers, 1);
+      if (order == Mixing::Order::kBeforeStep) mix<T>(parts.context, mixing.matrix, parts.weights);
+      parts.update({});
+      if (order == Mixing::Order::kAfterStep) mix<T>(parts.context, mixing.matrix, parts.weights);
+      const auto expected = parts.all();
+      for (const int threads : {1, 2, 3}) {
+        Arenas<T> whole(workers, threads);
+        whole.update(mixing);
+        EXPECT_EQ(whole.all(), expected) << workers << " workers, " << threads << " threads";
+        EXPECT_EQ(whole.all()[3], random_values<T>(workers, 2));
+        for (int64_t i = 0; i < workers * kColumns; ++i) {
+          if (is_padding(i % kColumns)) {
+            ASSERT_EQ(whole.all()[0][static_cast<size_t>(i)], T(0));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(AdamWMixed, GivesTheBitsOfTwoPasses) {
+  compare_with_two_passes<double>();
+  compare_with_two_passes<float>();
+}
+
+TEST(AdamWMixed, OfOneWorkerIsAdamW) {
+  Arenas<float> ordinary(1, 1);
+  ordinary.update({});
+  Arenas<float> mixed(1, 1);
+  mixed.update({{1.0}, Mixing::Order::kBeforeStep});
+  EXPECT_EQ(mixed.all(), ordinary.all());
+}
+
+// Two workers at 1 and 3, with u = g / (|g| + 1) = 1/2 and 3/4, lr 0.1, decay 0.5.
+std::vector<double> two_workers(Mixing::Order order) {
+  Context context(1);
+  Tensor<double> w(context, 2, 1, 64);
+  Tensor<double> g(context, 2, 1, 64);
+  Tensor<double> m(context, 2, 1, 64);
+  Tensor<double> v(context, 2, 1, 64);
+  const auto set = [](Tensor<double>& tensor, double first, double second) {
+    const std::vector<double> values = {first, second};
+    backend::copy_from_host<double>(values.data(), 0, tensor.view().column_range(0, 1));
+  };
+  set(w, 1, 3);
+  set(g, 1, 3);
+  const std::vector<AdamWSegment> segments = {{0, 1, true}};
+  const std::vector<double> scales = {1, 1};
+  adamw_update_mixed<double>(context, {0.1, 0, 0, 1, 0.5, 1}, {{0.5, 0.5, 0.5, 0.5}, order},
+                             segments, scales, g.view(), w.view(), m.view(), v.view());
+  EXPECT_EQ(backend::to_host<double>(m.view().column_range(0, 1)), (std::vector<double>{1, 3}));
+  EXPECT_EQ(backend::to_host<double>(v.view().column_range(0, 1)), (std::vector<double>{1, 9}));
+  return backend::to_host<double>(w.view().column_range(0, 1));
+}
+
+TEST(AdamWMixed, TwoWorkersByHand) {
+  const std::vector<double> awc = two_workers(Mixing::Order::kBeforeStep);
+  EXPECT_NEAR(awc[0], 0.95 * 2 - 0.1 * 0.5, 1e-15);   // 1.85
+  EXPECT_NEAR(awc[1], 0.95 * 2 - 0.1 * 0.75, 1e-15);  // 1.825
+  const std::vector<double> atc = two_workers(Mixing::Order::kAfterStep);
+  // 0.95 - 0.05 = 0.9 and 2.85 - 0.075 = 2.775
+  EXPECT_NEAR(atc[0], 1.8375, 1e-15);
+  EXPECT_EQ(atc[1], atc[0]);
+}
+
+TEST(WorkerMean, AndConsensusDistance) {
+  Context context(2);
+  const std::vector<float> values = random_values<float>(3, 6);
+  Tensor<float> x(context, 3, 1, kColumns);
+  backend::copy_from_host<float>(values.data(), 0, x.view());
+  Tensor<float> mean(context, 1, 1, kColumns);
+  worker_mean<float>(context, x, mean);
+  const std::vector<float> found = backend::to_host<float>(mean);
+  double distance = 0;
+  for (int64_t c = 0; c < kColumns; ++c) {
+    const auto at = [&](int64_t n) {
+      return static_cast<double>(values[static_cast<size_t>(n * kColumns + c)]);
+    };
+    const double expected = (at(0) + at(1) + at(2)) / 3;
+    EXPECT_EQ(found[static_cast<size_t>(c)], static_cast<float>(expected));
+    for (int64_t n = 0; n < 3; ++n) distance += (at(n) - expected) * (at(n) - expected) / 3;
+  }
+  EXPECT_NEAR(consensus_distance<float>(context, x), distance, 1e-12 * distance);
+
+  backend::copy_from_host<float>(found.data(), 0, x.view().worker_range(0, 1));
+  EXPECT_EQ(consensus_distance<float>(context, x.view().worker_range(0, 1)), 0);
+  EXPECT_EQ(backend::to_host<float>(x.view().worker_range(1, 2)),
+            std::vector<float>(values.begin() + kColumns, values.end()))
+      << "the mean leaves the workers alone";
+}
+
+}  // namespace
+}  // namespace saddle::ops
