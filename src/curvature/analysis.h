@@ -1,0 +1,57 @@
+// `saddle analyze`: curvature at checkpoints of a run, kept in a directory of results.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "config/settings.h"
+#include "curvature/data_case.h"
+#include "curvature/quadratic_forms.h"
+
+namespace saddle::curvature {
+
+struct AnalysisOptions {
+  Path run;                   // its resolved.yaml holds the settings
+  std::optional<Path> cache;  // a larger token cache in place of the run's data.cache
+  std::vector<std::string> checkpoints = {"all"};
+  std::vector<DataCaseKind> cases = {DataCaseKind::kSeen, DataCaseKind::kUnseen};
+  std::optional<int64_t> noise_samples = 32;  // nothing: all that there are
+  int64_t random_samples = 32;
+  int64_t seed = 42;  // of samples and random directions
+  Method method = Method::kAdjointWeighted;
+  config::Precision dtype = config::Precision::kFloat32;
+  bool amp = false;              // bf16 autocast in the forward pass
+  int64_t hvp_batch_size = 0;    // sequences of a curvature microbatch; 0: of a training microbatch
+  double memory_gib = 4;         // for the directions of a group
+  int64_t threads = 0;           // 0: as the run
+  bool consensus = true;         // of a packed run: measure the errors of its workers too
+  std::vector<Path> directions;  // files of weights, each a direction
+  std::vector<std::array<std::string, 2>> between;  // two checkpoints, whose difference is one
+  Path output;
+};
+
+struct AnalysisOutcome {
+  bool completed = false;  // false: `stop` asked to stop; what is finished is kept
+  int64_t measured = 0;    // cases, by this call
+  int64_t reused = 0;      // cases that were there
+  Json cases;              // of all that the directory holds (ResultsDirectory::cases)
+};
+
+// Measures every checkpoint on every data case and writes `output` (results_directory.h), where a
+// case that is finished there is taken as it is. `stop` gives the number of a signal, or 0 to go
+// on. Errors: kUsage for options that contradict each other or are out of range; kConfig when the
+// directory was made with other settings, naming those, when a checkpoint does not exist, when two
+// directions have one name, and those of DataCase; kData for damaged or unfit weights, directions
+// and caches, and for a direction that is zero; kIo when another process has the directory; those
+// of measure_case().
+AnalysisOutcome run_analysis(const AnalysisOptions& options, const std::function<int()>& stop,
+                             Log& log);
+
+}  // namespace saddle::curvature

@@ -1,0 +1,173 @@
+#include "curvature/analysis_checkpoints.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <system_error>
+
+#include "backend/context.h"
+#include "backend/tensor.h"
+#include "base/error.h"
+#include "base/sha256.h"
+#include "model/parameters.h"
+#include "model/safetensors.h"
+#include "model/weights_file.h"
+#include "train/checkpoints.h"
+#include "train/epochs.h"
+
+namespace saddle::curvature {
+namespace {
+
+constexpr std::string_view kSuffix = ".safetensors";
+constexpr int64_t kPieceBytes = int64_t{1} << 20;
+
+// The names of the weight and state files in a directory, without their suffix, sorted.
+std::vector<std::string> names_in(const Path& directory) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (std::filesystem::directory_iterator at(directory, code), end; !code && at != end;
+       at.increment(code)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(".") && name.ends_with(kSuffix)) {
+      names.push_back(name.substr(0, name.size() - kSuffix.size()));
+    }
+  }
+  if (code) fail(ErrorKind::kIo, "cannot list '{}': {}", directory.string(), code.message());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string without_suffix(const std::string& name) {
+  return name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;
+}
+
+Path file_of(const Path& run, const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  return run / (without_suffix(name) + std::string(kSuffix));
+}
+
+// What a file notes of where its run stood.
+void read_note(const model::SafetensorsReader& reader, const config::Settings& settings,
+               Checkpoint& checkpoint) {
+  const train::EpochPlan plan(settings);
+  const auto& metadata = reader.metadata();
+  const std::string place = reader.path().string() + " (metadata)";
+  try {
+    if (const auto note = metadata.find("saddle.weights"); note != metadata.end()) {
+      const Json json = parse_json(note->second, place);
+      if (!json.contains("epoch")) return;  // exported or imported weights
+      checkpoint.epoch = json.at("epoch").get<int64_t>();
+      checkpoint.step = json.at("step").get<int64_t>();
+      if (*checkpoint.epoch < 1 || *checkpoint.epoch > plan.epochs()) {
+        fail(ErrorKind::kData, "{}: epoch {} was expected to be one of the {} of the run", place,
+             *checkpoint.epoch, plan.epochs());
+      }
+      checkpoint.tokens = plan.tokens(plan.boundary(*checkpoint.epoch));
+    } else if (metadata.contains("saddle.state")) {
+      const train::StateFile state(reader.path());
+      checkpoint.step = state.state().step;
+      checkpoint.epoch = plan.completed_epochs(state.state().position);
+      checkpoint.tokens = plan.tokens(state.state().position);
+    }
+  } catch (const Json::exception& error) {
+    fail(ErrorKind::kData, "{}: the note about the run is damaged: {}", place, error.what());
+  }
+}
+
+void check_loads(const Path& file, const config::ModelSettings& model) {
+  backend::Context context(1);
+  backend::Arena<float> weights(context, model::Parameters(model).layout, 1);
+  model::load_weights<float>(file, model, weights);
+}
+
+std::vector<std::string> expand(const Path& run, const std::vector<std::string>& names) {
+  if (std::ranges::find(names, kAllCheckpoints) == names.end()) return names;
+  if (names.size() > 1) {
+    fail(ErrorKind::kUsage, "--checkpoints takes 'all' or names, found 'all' among {} names",
+         names.size());
+  }
+  const std::regex weights("epoch-[0-9]+|final");
+  const std::vector<std::string> there = names_in(run);
+  std::vector<std::string> all;
+  for (const std::string& name : there) {
+    if (std::regex_match(name, weights)) all.push_back(name);
+  }
+  if (all.empty()) {
+    fail(ErrorKind::kConfig,
+         "'{}' holds no weights of an epoch and no final weights for --checkpoints all; there is: "
+         "{}",
+         run.string(), there.empty() ? "no checkpoint" : fmt::format("{}", fmt::join(there, ", ")));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string weights_sha256(const Path& file, const config::ModelSettings& model) {
+  const model::SafetensorsReader reader(file);
+  Sha256 hash;
+  std::vector<char> piece;
+  const tensor::Layout layout = model::Parameters(model).layout;
+  for (const tensor::Slot& slot : layout.slots()) {
+    const model::TensorEntry* entry = reader.find(slot.name);
+    if (entry == nullptr) {
+      fail(ErrorKind::kData, "{}: tensor {} is missing", file.string(), slot.name);
+    }
+    const std::string head =
+        fmt::format("{}\n{}\n{}\n", entry->name, entry->dtype, fmt::join(entry->shape, ","));
+    hash.update(head.data(), head.size());
+    const int64_t size = model::element_bytes(entry->dtype);
+    const int64_t count = entry->bytes / size;
+    for (int64_t first = 0; first < count; first += kPieceBytes / size) {
+      const int64_t part = std::min(kPieceBytes / size, count - first);
+      piece.resize(static_cast<size_t>(part * size));
+      reader.read(*entry, first, part, piece.data());
+      hash.update(piece.data(), piece.size());
+    }
+  }
+  return hash.hex();
+}
+
+Checkpoint find_checkpoint(const Path& run, const config::Settings& settings,
+                           const std::string& name) {
+  Checkpoint checkpoint;
+  checkpoint.file = file_of(run, name);
+  if (!std::filesystem::exists(file_status(checkpoint.file))) {
+    const std::vector<std::string> there = names_in(run);
+    fail(ErrorKind::kConfig, "there is no checkpoint '{}' ('{}'); '{}' holds: {}", name,
+         checkpoint.file.string(), run.string(),
+         there.empty() ? "no checkpoint" : fmt::format("{}", fmt::join(there, ", ")));
+  }
+  check_loads(checkpoint.file, settings.model);
+  checkpoint.names = {without_suffix(name)};
+  checkpoint.weights_sha256 = weights_sha256(checkpoint.file, settings.model);
+  read_note(model::SafetensorsReader(checkpoint.file), settings, checkpoint);
+  return checkpoint;
+}
+
+std::vector<Checkpoint> find_checkpoints(const Path& run, const config::Settings& settings,
+                                         const std::vector<std::string>& names) {
+  std::vector<Checkpoint> checkpoints;
+  for (const std::string& name : expand(run, names)) {
+    const Checkpoint found = find_checkpoint(run, settings, name);
+    const auto same =
+        std::ranges::find(checkpoints, found.weights_sha256,
+                          [](const Checkpoint& known) { return known.weights_sha256; });
+    if (same == checkpoints.end()) {
+      checkpoints.push_back(found);
+      continue;
+    }
+    if (std::ranges::find(same->names, found.names[0]) == same->names.end()) {
+      same->names.push_back(found.names[0]);
+    }
+    if (!same->tokens) {
+      same->epoch = found.epoch;
+      same->step = found.step;
+      same->tokens = found.tokens;
+    }
+  }
+  if (checkpoints.empty()) fail(ErrorKind::kUsage, "--checkpoints names no checkpoint");
+  return checkpoints;
+}
+
+}  // namespace saddle::curvature

@@ -1,0 +1,43 @@
+// The checkpoints of a run that an analysis measures: found by name, identical ones joined.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "config/settings.h"
+
+namespace saddle::curvature {
+
+struct Checkpoint {
+  std::vector<std::string> names;  // of one set of weights, the first asked for first
+  Path file;                       // of the first name
+  std::string weights_sha256;      // of names, shapes, types and bytes of the weights alone
+  // What its file notes; nothing for weights from elsewhere.
+  std::optional<int64_t> epoch;
+  std::optional<int64_t> step;
+  std::optional<int64_t> tokens;  // targets trained on
+};
+
+inline constexpr const char* kAllCheckpoints = "all";
+
+// The weights in one file: `name` is that of a file in the directory of the run, with or without
+// ".safetensors", or, when it holds a '/', a path. Weight files and state files of one worker both
+// serve. Errors: kConfig when there is no such file, with the names that there are; kData when the
+// file is damaged, of another model or not finite (model::load_weights).
+Checkpoint find_checkpoint(const Path& run, const config::Settings& settings,
+                           const std::string& name);
+
+// The checkpoints of `names` in their order, each set of weights once with all its names. "all":
+// the weights after each epoch that the run kept, and its final weights. Errors: those of
+// find_checkpoint(); kConfig when the run has none.
+std::vector<Checkpoint> find_checkpoints(const Path& run, const config::Settings& settings,
+                                         const std::vector<std::string>& names);
+
+// SHA-256 over the tensors of `file` that a model of these settings has, in canonical order.
+std::string weights_sha256(const Path& file, const config::ModelSettings& model);
+
+}  // namespace saddle::curvature

@@ -1,0 +1,29 @@
+// `saddle plot-analysis`: figures of the cases in a directory of results, drawn by gnuplot.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/files.h"
+#include "base/log.h"
+
+namespace saddle::curvature {
+
+struct FigureOptions {
+  Path output;                  // a directory of results (results_directory.h)
+  bool training_norms = false;  // also the gradient norms that training logged
+  std::optional<Path> run;      // where its metrics.jsonl is; nothing: where the analysis found it
+};
+
+// Writes to output/figures, each file whole or not at all:
+//
+//   figures.dat, figures.gp    the numbers, and the script that draws them
+//   normalized_alignment, noise_alignment, random_alignment, norms   each as .png and .pdf
+//
+// Against the tokens trained on; cases of weights of which that is not known are left out with a
+// warning. May be called while an analysis is running. Returns the figures.
+// Errors: kData when there is no finished case or files are damaged; kIo when files cannot be read
+// or written, or another process draws there; kDevice when gnuplot is missing or fails.
+std::vector<Path> draw_figures(const FigureOptions& options, Log& log);
+
+}  // namespace saddle::curvature

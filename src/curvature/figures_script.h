@@ -1,0 +1,20 @@
+// The gnuplot script of the figures.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "curvature/figures_data.h"
+
+namespace saddle::curvature {
+
+inline constexpr const char* kFigureData = "figures.dat";
+
+// Names of the figures, without ".png" and ".pdf".
+std::vector<std::string> figure_names();
+
+// Draws every figure from kFigureData in its working directory. The variables `prefix` and
+// `suffix`, when they are defined, stand around the name of each file that it writes.
+std::string figure_script(const FigureData& data);
+
+}  // namespace saddle::curvature

@@ -1,0 +1,106 @@
+#include "curvature/own_directions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/sha256.h"
+#include "curvature/analysis_checkpoints.h"
+#include "model/parameters.h"
+#include "model/weights_file.h"
+
+namespace saddle::curvature {
+namespace {
+
+template <class T>
+bool is_zero(const backend::Arena<T>& arena) {
+  const std::vector<T> values = backend::to_host<T>(arena.all());
+  return std::ranges::all_of(values, [](T x) { return x == 0; });
+}
+
+template <class T>
+NamedDirection<T> from_file(const Path& file, const std::string& name) {
+  return {name, [file](backend::Arena<T>& directions, int64_t lane) {
+            model::read_arena<T>(model::SafetensorsReader(file), "", directions, lane);
+          }};
+}
+
+template <class T>
+NamedDirection<T> difference(const Path& a, const Path& b, const std::string& name,
+                             const config::ModelSettings& model) {
+  return {name, [a, b, model](backend::Arena<T>& directions, int64_t lane) {
+            backend::Context context(1);
+            const tensor::Layout layout = model::Parameters(model).layout;
+            backend::Arena<double> from(context, layout, 1), to(context, layout, 1);
+            model::load_weights<double>(a, model, from);
+            model::load_weights<double>(b, model, to);
+            for (int slot = 0; slot < static_cast<int>(layout.slots().size()); ++slot) {
+              const std::vector<double> begin = backend::to_host<double>(from.view(slot));
+              const std::vector<double> end = backend::to_host<double>(to.view(slot));
+              std::vector<T> values(begin.size());
+              for (size_t i = 0; i < values.size(); ++i) {
+                values[i] = static_cast<T>(end[i] - begin[i]);
+              }
+              backend::copy_from_host<T>(values.data(), 0,
+                                         directions.view(slot).worker_range(lane, 1));
+            }
+          }};
+}
+
+std::string name_of(const Path& file) {
+  const std::string name = file.filename().string();
+  constexpr std::string_view kSuffix = ".safetensors";
+  return name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;
+}
+
+}  // namespace
+
+template <class T>
+CheckedDirections<T> own_directions(backend::Context& context, const Path& run,
+                                    const config::Settings& settings,
+                                    const std::vector<Path>& files,
+                                    const std::vector<std::array<std::string, 2>>& between) {
+  CheckedDirections<T> checked;
+  const auto add = [&](NamedDirection<T> direction, const std::string& sha256) {
+    for (const DirectionIdentity& known : checked.identities) {
+      if (known.name != direction.name) continue;
+      fail(ErrorKind::kConfig, "two directions are named '{}': give their files different names",
+           direction.name);
+    }
+    checked.identities.push_back({direction.name, sha256});
+    checked.directions.push_back(std::move(direction));
+  };
+  const tensor::Layout layout = model::Parameters(settings.model).layout;
+  for (const Path& file : files) {
+    backend::Arena<T> values(context, layout, 1);
+    model::load_weights<T>(file, settings.model, values);
+    if (is_zero(values)) {
+      fail(ErrorKind::kData, "{}: every number of the direction is zero", file.string());
+    }
+    add(from_file<T>(file, name_of(file)), weights_sha256(file, settings.model));
+  }
+  for (const auto& [a, b] : between) {
+    const Checkpoint from = find_checkpoint(run, settings, a);
+    const Checkpoint to = find_checkpoint(run, settings, b);
+    const std::string name = fmt::format("{} to {}", from.names[0], to.names[0]);
+    NamedDirection<T> direction = difference<T>(from.file, to.file, name, settings.model);
+    backend::Arena<T> values(context, layout, 1);
+    direction.write(values, 0);
+    if (is_zero(values)) {
+      fail(ErrorKind::kData, "the weights of {} and {} are the same: their difference is zero", a,
+           b);
+    }
+    add(std::move(direction), sha256_hex(from.weights_sha256 + to.weights_sha256));
+  }
+  return checked;
+}
+
+#define SADDLE_INSTANTIATE(T)                                                            \
+  template CheckedDirections<T> own_directions<T>(                                       \
+      backend::Context&, const Path&, const config::Settings&, const std::vector<Path>&, \
+      const std::vector<std::array<std::string, 2>>&);
+SADDLE_INSTANTIATE(float)
+SADDLE_INSTANTIATE(double)
+#undef SADDLE_INSTANTIATE
+
+}  // namespace saddle::curvature

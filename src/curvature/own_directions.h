@@ -1,0 +1,35 @@
+// Directions of the user's own: files of weights' shapes, and differences of checkpoints.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "backend/context.h"
+#include "base/files.h"
+#include "config/settings.h"
+#include "curvature/analysis_identity.h"
+#include "curvature/measure_case.h"
+
+namespace saddle::curvature {
+
+template <class T>
+struct CheckedDirections {
+  std::vector<NamedDirection<T>> directions;
+  std::vector<DirectionIdentity> identities;  // of each
+};
+
+// `files`: tensors under the canonical names, F32 or F64; each direction is named after its file,
+// without ".safetensors". `between`: pairs (A, B) of names as find_checkpoint() takes them; the
+// direction is B - A, computed in double, and named "A to B". Every file is read once here, so that
+// nothing wrong shows up later, and again whenever a direction is written.
+// Errors: kData, naming file and tensor, when a tensor is missing, extra, of another shape or not
+// finite in T, and for a direction that is zero in T; kConfig when two directions have one name;
+// those of find_checkpoint().
+template <class T>
+CheckedDirections<T> own_directions(backend::Context& context, const Path& run,
+                                    const config::Settings& settings,
+                                    const std::vector<Path>& files,
+                                    const std::vector<std::array<std::string, 2>>& between);
+
+}  // namespace saddle::curvature

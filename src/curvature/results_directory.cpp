@@ -1,0 +1,251 @@
+#include "curvature/results_directory.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "curvature/analysis_identity.h"
+#include "curvature/case_json.h"
+#include "curvature/results_summary.h"
+
+namespace saddle::curvature {
+namespace {
+
+constexpr const char* kManifest = "manifest.json";
+constexpr const char* kSummary = "summary.csv";
+constexpr const char* kLock = "lock";
+
+// The directory is made before the lock in it is taken.
+const Path& made(const Path& path) {
+  make_directories(path);
+  return path;
+}
+
+std::vector<std::string> names_in(const Path& directory) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (std::filesystem::directory_iterator at(directory, code), end; !code && at != end;
+       at.increment(code)) {
+    names.push_back(at->path().filename().string());
+  }
+  if (code) fail(ErrorKind::kIo, "cannot list '{}': {}", directory.string(), code.message());
+  std::ranges::sort(names);
+  return names;
+}
+
+bool is_case_file(const std::string& name) {
+  for (const DataCaseKind kind : {DataCaseKind::kSeen, DataCaseKind::kUnseen}) {
+    const std::string end = fmt::format(".{}.json", data_case_name(kind));
+    if (!name.starts_with(".") && name.size() > end.size() && name.ends_with(end)) return true;
+  }
+  return false;
+}
+
+// The content of a file of this format, as far as others look into it.
+Json read_record(const Path& path) {
+  Json json = read_json(path);
+  if (!json.is_object() || json.value("format", Json()) != kAnalysisFormat) {
+    fail(ErrorKind::kData, "{}: a file of the format '{}' was expected", path.string(),
+         kAnalysisFormat);
+  }
+  return json;
+}
+
+Json read_case(const Path& path) {
+  Json json = read_record(path);
+  for (const char* key : {"identity", "checkpoint", "epoch", "statistics"}) {
+    if (!json.contains(key) || !json[key].is_object()) {
+      fail(ErrorKind::kData, "{}: \"{}\" is missing", path.string(), key);
+    }
+  }
+  const Json& checkpoint = json["checkpoint"];
+  if (!checkpoint.value("names", Json()).is_array() || checkpoint["names"].empty() ||
+      !checkpoint.value("weights_sha256", Json()).is_string() || !checkpoint.contains("tokens") ||
+      !json.value("case", Json()).is_string()) {
+    fail(ErrorKind::kData, "{}: checkpoint or case is damaged", path.string());
+  }
+  return json;
+}
+
+auto place_in_order(const Json& content) {
+  const Json& checkpoint = content["checkpoint"];
+  const Json& tokens = checkpoint["tokens"];
+  return std::tuple(
+      tokens.is_number() ? tokens.get<double>() : std::numeric_limits<double>::infinity(),
+      checkpoint["names"][0].get<std::string>(), content["case"].get<std::string>());
+}
+
+std::vector<std::pair<Path, Json>> case_files(const Path& directory) {
+  std::vector<std::pair<Path, Json>> files;
+  for (const std::string& name : names_in(directory)) {
+    if (is_case_file(name)) files.emplace_back(directory / name, read_case(directory / name));
+  }
+  std::ranges::stable_sort(files, [](const auto& a, const auto& b) {
+    return place_in_order(a.second) < place_in_order(b.second);
+  });
+  return files;
+}
+
+// Refuses a directory of something else before anything is written to it.
+void check_usable(const Path& directory) {
+  if (!std::filesystem::is_directory(file_status(directory))) return;
+  const std::vector<std::string> names = names_in(directory);
+  if (std::ranges::find(names, kManifest) != names.end()) {
+    const Json json = read_json(directory / kManifest);
+    if (json.is_object() && json.value("format", Json()) == kAnalysisFormat) return;
+    fail(ErrorKind::kConfig, "'{}' is the manifest of something else: choose a new --output",
+         (directory / kManifest).string());
+  }
+  for (const std::string& name : names) {
+    // What a process that was killed before its manifest may have left.
+    if (name == kLock || name.starts_with(".")) continue;
+    fail(ErrorKind::kConfig, "'{}' holds something else ('{}'): choose a new --output",
+         directory.string(), name);
+  }
+}
+
+const Path& usable(const Path& directory) {
+  check_usable(directory);
+  return made(directory);
+}
+
+// Of a file that holds a checkpoint's case: the last part of a name that is a path would not be
+// its own.
+std::string file_name(const Checkpoint& checkpoint, DataCaseKind kind) {
+  std::string name = checkpoint.names[0];
+  if (name.find('/') != std::string::npos) {
+    name = Path(name).filename().string() + "-" + checkpoint.weights_sha256.substr(0, 8);
+  }
+  return fmt::format("{}.{}.json", name, data_case_name(kind));
+}
+
+Json optional_json(const std::optional<int64_t>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json checkpoint_json(const Checkpoint& checkpoint) {
+  return {{"names", checkpoint.names},
+          {"weights_sha256", checkpoint.weights_sha256},
+          {"epoch", optional_json(checkpoint.epoch)},
+          {"step", optional_json(checkpoint.step)},
+          {"tokens", optional_json(checkpoint.tokens)}};
+}
+
+}  // namespace
+
+ResultsDirectory::ResultsDirectory(const Path& path, const Path& run, Json identity)
+    : path_(usable(path)),
+      run_(std::filesystem::absolute(run).lexically_normal()),
+      identity_(std::move(identity)),
+      lock_(path / kLock, fmt::format("analysis into '{}'", path.string())) {
+  remove_unfinished_files(path_);
+  const Path manifest = path_ / kManifest;
+  if (std::filesystem::exists(file_status(manifest))) {
+    const Json before = read_record(manifest);
+    check_same_identity(identity_, before.value("identity", Json::object()), manifest.string());
+    for (const Json& record : before.value("cases", Json::array())) {
+      if (record.contains("file")) records_[record["file"].get<std::string>()] = record;
+    }
+  }
+  write_tables();
+}
+
+Json ResultsDirectory::case_identity(const Checkpoint& checkpoint, const DataCase& data) const {
+  Json identity = identity_;
+  identity["case.weights_sha256"] = checkpoint.weights_sha256;
+  identity["case.data"] = data.describe();
+  return identity;
+}
+
+ResultsDirectory::Place ResultsDirectory::find(const Checkpoint& checkpoint,
+                                               DataCaseKind kind) const {
+  Place place{path_ / file_name(checkpoint, kind), nullptr};
+  for (const auto& [file, content] : case_files(path_)) {
+    if (content["case"] != data_case_name(kind)) continue;
+    const Json& known = content["checkpoint"];
+    if (known["weights_sha256"] == checkpoint.weights_sha256) {
+      place = {file, content};
+      continue;
+    }
+    for (const std::string& name : checkpoint.names) {
+      if (std::ranges::find(known["names"], Json(name)) == known["names"].end()) continue;
+      fail(ErrorKind::kConfig,
+           "'{}' holds results of other weights under the name {} (weights_sha256: there {}, now "
+           "{}); choose a new --output",
+           file.string(), name, known["weights_sha256"].dump(), checkpoint.weights_sha256);
+    }
+  }
+  return place;
+}
+
+bool ResultsDirectory::has(const Checkpoint& checkpoint, const DataCase& data) {
+  Place place = find(checkpoint, data.kind());
+  if (place.content.is_null()) return false;
+  check_same_identity(case_identity(checkpoint, data), place.content["identity"],
+                      place.file.string());
+  Json& known = place.content["checkpoint"];
+  const size_t names = known["names"].size();
+  for (const std::string& name : checkpoint.names) {
+    if (std::ranges::find(known["names"], Json(name)) == known["names"].end()) {
+      known["names"].push_back(name);
+    }
+  }
+  if (known["names"].size() > names) {
+    write_json(place.file, place.content);
+    write_tables();
+  }
+  return true;
+}
+
+void ResultsDirectory::write(const Checkpoint& checkpoint, const DataCase& data,
+                             const CaseResult& result, double seconds, const Json& about) {
+  const Path file = path_ / file_name(checkpoint, data.kind());
+  Json content = {{"format", kAnalysisFormat},
+                  {"checkpoint", checkpoint_json(checkpoint)},
+                  {"case", data_case_name(data.kind())}};
+  content.update(to_json(result));
+  content["identity"] = case_identity(checkpoint, data);
+  write_json(file, content);
+  Json record = {{"finished", utc_timestamp()}, {"seconds", json_number(seconds)}};
+  record.update(about);
+  records_[file.filename().string()] = record;
+  write_tables();
+}
+
+void ResultsDirectory::write_tables() const {
+  Json cases = Json::array(), checkpoints = Json::array(), contents = Json::array();
+  for (const auto& [file, content] : case_files(path_)) {
+    const std::string name = file.filename().string();
+    Json entry = {{"file", name},
+                  {"case", content["case"]},
+                  {"weights_sha256", content["checkpoint"]["weights_sha256"]}};
+    // Nothing is known of a case whose process was killed right behind it.
+    entry.update(records_.value(name, Json::object()));
+    cases.push_back(entry);
+    const auto same = std::ranges::find_if(checkpoints, [&](const Json& checkpoint) {
+      return checkpoint["weights_sha256"] == entry["weights_sha256"];
+    });
+    if (same == checkpoints.end()) checkpoints.push_back(content["checkpoint"]);
+    contents.push_back(content);
+  }
+  write_json(path_ / kManifest, {{"format", kAnalysisFormat},
+                                 {"run", run_.string()},
+                                 {"identity", identity_},
+                                 {"checkpoints", checkpoints},
+                                 {"cases", cases}});
+  write_file_atomically(path_ / kSummary, summary_csv(contents));
+}
+
+Json ResultsDirectory::cases(const Path& path) {
+  Json contents = Json::array();
+  for (const auto& [file, content] : case_files(path)) contents.push_back(content);
+  return contents;
+}
+
+}  // namespace saddle::curvature

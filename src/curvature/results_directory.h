@@ -1,0 +1,65 @@
+// The directory of an analysis:
+//
+//   lock                   held by the process that writes
+//   manifest.json          format, identity (analysis_identity.h), the run, checkpoints with all
+//                          their names, and of each case where, when and how long it was measured
+//   CHECKPOINT.CASE.json   everything measured in one case (case_json.h), with its identity; its
+//                          bytes depend on nothing but what decides the numbers
+//   summary.csv            one line a case
+//
+// Each file is written whole or not at all. The case files tell what is finished; manifest.json and
+// summary.csv are made anew from them after each case.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "curvature/analysis_checkpoints.h"
+#include "curvature/case_result.h"
+#include "curvature/data_case.h"
+
+namespace saddle::curvature {
+
+inline constexpr const char* kAnalysisFormat = "saddle analysis 1";
+
+class ResultsDirectory {
+ public:
+  // Makes the directory, locks it, removes unfinished files, and writes the manifest. `run`: the
+  // directory of the run.
+  // Errors: kIo when another process holds it; kConfig when it holds other files, or results of
+  // another identity; kData when its files are damaged.
+  ResultsDirectory(const Path& path, const Path& run, Json identity);
+
+  const Path& path() const { return path_; }
+
+  // Whether a case is finished, and of the weights that the checkpoint has now; a name that the
+  // checkpoint was not known by is added to its file. Errors: kConfig when the file was made with
+  // other settings, or under this name of other weights.
+  bool has(const Checkpoint& checkpoint, const DataCase& data);
+
+  // Writes a finished case. `about`: machine and threads, for the manifest.
+  void write(const Checkpoint& checkpoint, const DataCase& data, const CaseResult& result,
+             double seconds, const Json& about);
+
+  // The content of every case file, in the order of tokens, names and cases.
+  static Json cases(const Path& path);
+
+ private:
+  struct Place {
+    Path file;
+    Json content;  // null: not measured yet
+  };
+  Place find(const Checkpoint& checkpoint, DataCaseKind kind) const;
+  Json case_identity(const Checkpoint& checkpoint, const DataCase& data) const;
+  void write_tables() const;
+
+  Path path_;
+  Path run_;
+  Json identity_;
+  FileLock lock_;
+  Json records_ = Json::object();  // of the cases, by file name: finished, seconds, machine
+};
+
+}  // namespace saddle::curvature

@@ -1,0 +1,105 @@
+#include "curvature/results_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace saddle::curvature {
+namespace {
+
+std::string joined_names(const Json& content) {
+  return fmt::format(
+      "{}", fmt::join(content["checkpoint"]["names"].get<std::vector<std::string>>(), " "));
+}
+
+// A field of a line: text in quotes where it needs them, nothing for null.
+std::string field(const Json& value) {
+  if (value.is_null()) return "";
+  if (!value.is_string()) return value.dump();
+  const std::string text = value.get<std::string>();
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+Json samples(const Json& content, const char* kind) {
+  return content.value(kind, Json::array()).size();
+}
+
+std::vector<std::pair<const char*, Json>> columns(const Json& content) {
+  const Json& checkpoint = content["checkpoint"];
+  const Json& epoch = content["epoch"];
+  const Json& statistics = content["statistics"];
+  const auto at = [](const Json& object, const char* key) { return object.value(key, Json()); };
+  return {{"checkpoint", joined_names(content)},
+          {"epoch", at(checkpoint, "epoch")},
+          {"step", at(checkpoint, "step")},
+          {"tokens", at(checkpoint, "tokens")},
+          {"case", content["case"]},
+          {"blocks", at(epoch, "blocks")},
+          {"targets", at(epoch, "targets")},
+          {"loss", at(epoch, "loss")},
+          {"gradient_norm", at(epoch, "gradient_norm")},
+          {"mean_gradient_norm", at(statistics, "mean_gradient_norm")},
+          {"mean_noise_norm", at(statistics, "mean_noise_norm")},
+          {"noise_samples", samples(content, "noise")},
+          {"noise_alignment", at(statistics, "noise_alignment")},
+          {"normalized_alignment", at(statistics, "normalized_alignment")},
+          {"random_samples", samples(content, "random")},
+          {"random_alignment", at(statistics, "random_alignment")},
+          {"parameters", at(content, "parameters")}};
+}
+
+// A case without values, for the names of the columns.
+Json no_case() {
+  return {{"checkpoint", {{"names", Json::array()}}},
+          {"case", nullptr},
+          {"epoch", Json::object()},
+          {"statistics", Json::object()}};
+}
+
+std::string number(const Json& value, const char* format) {
+  if (!value.is_number()) return "-";
+  return fmt::format(fmt::runtime(format), value.get<double>());
+}
+
+}  // namespace
+
+std::string summary_csv(const Json& cases) {
+  std::vector<std::string> line;
+  for (const auto& [name, value] : columns(no_case())) line.emplace_back(name);
+  std::string text = fmt::format("{}\n", fmt::join(line, ","));
+  for (const Json& content : cases) {
+    line.clear();
+    for (const auto& [name, value] : columns(content)) line.push_back(field(value));
+    text += fmt::format("{}\n", fmt::join(line, ","));
+  }
+  return text;
+}
+
+std::string summary_text(const Json& cases) {
+  size_t width = std::string("checkpoint").size();
+  for (const Json& content : cases) width = std::max(width, joined_names(content).size());
+  constexpr const char* kRow =
+      "{:<{}}  {:<6}  {:>13}  {:>8}  {:>10}  {:>10}  {:>11}  {:>11}  {:>11}\n";
+  std::string text = fmt::format(fmt::runtime(kRow), "checkpoint", width, "case", "tokens", "loss",
+                                 "|gradient|", "mean |v|", "noise", "normalized", "random");
+  for (const Json& content : cases) {
+    const Json& statistics = content["statistics"];
+    text += fmt::format(fmt::runtime(kRow), joined_names(content), width,
+                        content["case"].get<std::string>(),
+                        number(content["checkpoint"]["tokens"], "{:.0f}"),
+                        number(content["epoch"].value("loss", Json()), "{:.4f}"),
+                        number(content["epoch"].value("gradient_norm", Json()), "{:.4g}"),
+                        number(statistics.value("mean_noise_norm", Json()), "{:.4g}"),
+                        number(statistics.value("noise_alignment", Json()), "{:.4e}"),
+                        number(statistics.value("normalized_alignment", Json()), "{:.4e}"),
+                        number(statistics.value("random_alignment", Json()), "{:.4e}"));
+  }
+  return text;
+}
+
+}  // namespace saddle::curvature

@@ -1,0 +1,22 @@
+// The cases of an analysis as tables: for programs, and for people.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+
+namespace saddle::curvature {
+
+// `cases`: contents of case files (results_directory.h). A line of names, then a line a case:
+//
+//   checkpoint (all its names, joined by spaces), epoch, step, tokens, case, blocks, targets, loss,
+//   gradient_norm, mean_gradient_norm, mean_noise_norm, noise_samples, noise_alignment,
+//   normalized_alignment, random_samples, random_alignment, parameters
+//
+// Numbers in the shortest form that reads back to the same number; a value that is null is empty.
+std::string summary_csv(const Json& cases);
+
+// The most important numbers of each case.
+std::string summary_text(const Json& cases);
+
+}  // namespace saddle::curvature
