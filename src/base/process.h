@@ -1,0 +1,39 @@
+// Other programs as child processes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+
+namespace saddle {
+
+struct ProcessOptions {
+  Path directory{};               // where it runs; empty: here
+  double time_limit_seconds = 0;  // 0: none
+  std::function<bool()> stop{};   // asked several times a second; true: kill it
+};
+
+struct ProcessResult {
+  int exit_code = -1;      // -1: ended by a signal
+  int signal = 0;          // that ended it, or 0
+  bool timed_out = false;  // killed because it passed the time limit
+  bool stopped = false;    // killed because `stop` said so
+  std::string output;      // what it wrote to standard output
+  std::string errors;      // and to standard error
+
+  bool succeeded() const { return exit_code == 0; }
+  // The last line of what it wrote to standard error, else to standard output; for messages.
+  std::string last_words() const;
+};
+
+// Runs command[0], found along PATH, with the other words as its arguments, without standard input,
+// as the head of a process group of its own, and waits for it. Killing it kills the whole group.
+// Errors: kDevice when there is no such program; kIo when none can be started.
+ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options);
+
+// The file of this program, for running it again as another process.
+Path this_program();
+
+}  // namespace saddle

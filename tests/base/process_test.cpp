@@ -1,0 +1,68 @@
+#include "base/process.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "base/clock.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+
+namespace saddle {
+namespace {
+
+ProcessResult shell(const std::string& script, const ProcessOptions& options = {}) {
+  return run_process({"sh", "-c", script}, options);
+}
+
+TEST(Process, GivesOutputErrorsAndExitCode) {
+  const ProcessResult result = shell("echo one; echo two >&2; echo three >&2; exit 7");
+  EXPECT_EQ(result.output, "one\n");
+  EXPECT_EQ(result.errors, "two\nthree\n");
+  EXPECT_EQ(result.exit_code, 7);
+  EXPECT_EQ(result.signal, 0);
+  EXPECT_FALSE(result.succeeded());
+  EXPECT_EQ(result.last_words(), "three");
+  EXPECT_TRUE(shell("exit 0").succeeded());
+  EXPECT_EQ(shell("exit 0").last_words(), "it said nothing");
+}
+
+TEST(Process, ReadsMoreThanAPipeHolds) {
+  EXPECT_EQ(shell("head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2").output.size(), 300000U);
+}
+
+TEST(Process, RunsInTheDirectoryGivenWithoutInput) {
+  const TemporaryDirectory directory;
+  const ProcessResult result = shell("pwd; cat", {.directory = directory.path()});
+  EXPECT_EQ(result.output, std::filesystem::canonical(directory.path()).string() + "\n");
+}
+
+TEST(Process, TellsTheSignalThatEndedIt) {
+  const ProcessResult result = shell("kill -TERM $$");
+  EXPECT_EQ(result.exit_code, -1);
+  EXPECT_EQ(result.signal, SIGTERM);
+}
+
+// The grandchild holds the pipes open: it must go too.
+TEST(Process, IsKilledWithAllItStartedAtTheTimeLimit) {
+  const Stopwatch watch;
+  const ProcessResult result = shell("sleep 60 & sleep 60", {.time_limit_seconds = 0.2});
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_EQ(result.signal, SIGKILL);
+  EXPECT_LT(watch.seconds(), 20);
+}
+
+TEST(Process, IsKilledWhenAskedTo) {
+  const ProcessResult result = shell("exec >&- 2>&-; sleep 60", {.stop = [] { return true; }});
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.signal, SIGKILL);
+}
+
+TEST(Process, ThatDoesNotExistIsAnError) {
+  expect_error(ErrorKind::kDevice, {"'no-such-program'", "not found"},
+               [] { run_process({"no-such-program"}, {}); });
+}
+
+}  // namespace
+}  // namespace saddle
