@@ -69,6 +69,7 @@ class DataCase {
   train::EpochPlan plan_;
   int64_t blocks_;
   data::LoaderOptions options_;
+  int64_t batch_blocks_;
 };
 
 // All sequences of a case in their order, `sequences` a microbatch; the last one holds what is

@@ -39,6 +39,7 @@ class GradientCalculator {
   backend::Context& context_;
   backend::Arena<T> gradient_;
   std::unique_ptr<model::Execution<T>> execution_;
+  Microbatch microbatch_;
 };
 
 }  // namespace saddle::curvature

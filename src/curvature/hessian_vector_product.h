@@ -29,6 +29,7 @@ class HessianVectorProduct {
 
  private:
   DualModel<T> model_;
+  Microbatch microbatch_;
 };
 
 }  // namespace saddle::curvature

@@ -1,0 +1,64 @@
+#include "curvature/quadratic_forms.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "curvature/dual_forms.h"
+#include "curvature/jet_forms.h"
+
+namespace saddle::curvature {
+namespace {
+
+constexpr std::array kMethods = {
+    std::pair(Method::kDoubleBackward, std::string_view("double-backward")),
+    std::pair(Method::kForwardReverse, std::string_view("forward-reverse")),
+    std::pair(Method::kForwardForward, std::string_view("forward-forward")),
+    std::pair(Method::kAdjointWeighted, std::string_view("adjoint-weighted"))};
+
+}  // namespace
+
+std::string_view method_name(Method method) {
+  for (const auto& [known, name] : kMethods) {
+    if (known == method) return name;
+  }
+  fail(ErrorKind::kInternal, "method {} has no name", static_cast<int>(method));
+}
+
+Method parse_method(std::string_view name) {
+  std::string names;
+  for (const auto& [method, known] : kMethods) {
+    if (known == name) return method;
+    names += (names.empty() ? "" : ", ") + std::string(known);
+  }
+  fail(ErrorKind::kUsage, "there is no method '{}': expected one of {}", name, names);
+}
+
+template <class T>
+std::unique_ptr<QuadraticForms<T>> make_quadratic_forms(backend::Context& context,
+                                                        const config::ModelSettings& model,
+                                                        FormOptions options, int64_t sequences,
+                                                        const backend::Arena<T>& weights) {
+  switch (options.method) {
+    case Method::kDoubleBackward:
+      return make_dual_forms<T>(context, model, options, false, sequences, weights);
+    case Method::kForwardReverse:
+      return make_dual_forms<T>(context, model, options, true, sequences, weights);
+    case Method::kForwardForward:
+      return make_jet_forms<T>(context, model, options, sequences, weights);
+    case Method::kAdjointWeighted:
+      break;
+  }
+  fail(ErrorKind::kInternal, "there is no method {}", static_cast<int>(options.method));
+}
+
+#define SADDLE_INSTANTIATE(T)                                                \
+  template std::unique_ptr<QuadraticForms<T>> make_quadratic_forms<T>(       \
+      backend::Context&, const config::ModelSettings&, FormOptions, int64_t, \
+      const backend::Arena<T>&);
+SADDLE_INSTANTIATE(float)
+SADDLE_INSTANTIATE(double)
+#undef SADDLE_INSTANTIATE
+
+}  // namespace saddle::curvature
