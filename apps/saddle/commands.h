@@ -26,8 +26,11 @@ void add_generate(CLI::App& program, Action& action);
 void add_export(CLI::App& program, Action& action);
 void add_import(CLI::App& program, Action& action);
 void add_compare_runs(CLI::App& program, Action& action);
+void add_analyze(CLI::App& program, Action& action);
+void add_plot_analysis(CLI::App& program, Action& action);
 void add_tokenizer(CLI::App& program, Action& action);
 void add_options(CLI::App& program, Action& action);
+void add_benchmark_hvp(CLI::App& program, Action& action);
 void add_version(CLI::App& program, Action& action);
 
 // --config and --set, which every command that needs settings has.

@@ -44,9 +44,12 @@ int run(int argc, char** argv) {
   saddle::app::add_evaluate(program, action);
   saddle::app::add_generate(program, action);
   saddle::app::add_compare_runs(program, action);
+  saddle::app::add_analyze(program, action);
+  saddle::app::add_plot_analysis(program, action);
   saddle::app::add_export(program, action);
   saddle::app::add_import(program, action);
   saddle::app::add_options(program, action);
+  saddle::app::add_benchmark_hvp(program, action);
   saddle::app::add_version(program, action);
 
   try {

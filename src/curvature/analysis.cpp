@@ -143,12 +143,19 @@ class Analysis {
  private:
   using Work = std::pair<const Checkpoint*, const DataCase*>;
 
+  std::unique_ptr<DataCase> open_case(DataCaseKind kind) const {
+    try {
+      return std::make_unique<DataCase>(cache_, settings_, kind,
+                                        settings_.decentralized.num_models);
+    } catch (const Error& error) {
+      if (tokens_needed(settings_, kind) <= cache_.tokens(data::Split::kTrain)) throw;
+      fail(error.kind(), "{} (then give its directory by --cache)", error.what());
+    }
+  }
+
   std::vector<std::unique_ptr<DataCase>> open_cases() const {
     std::vector<std::unique_ptr<DataCase>> cases;
-    for (const DataCaseKind kind : options_.cases) {
-      cases.push_back(
-          std::make_unique<DataCase>(cache_, settings_, kind, settings_.decentralized.num_models));
-    }
+    for (const DataCaseKind kind : options_.cases) cases.push_back(open_case(kind));
     return cases;
   }
 
@@ -166,15 +173,7 @@ class Analysis {
         }
       }
     }
-    for (const auto& data : cases_) report_samples(*data);
     return work;
-  }
-
-  void report_samples(const DataCase& data) {
-    const int64_t there = data.batches() * data.workers();
-    if (!options_.noise_samples || *options_.noise_samples <= there) return;
-    log_.info("{}: the epoch has {} optimizer batches, all are taken instead of {}",
-              data_case_name(data.kind()), there, *options_.noise_samples);
   }
 
   // False when it was stopped.

@@ -2,15 +2,13 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "base/sha256.h"
 #include "config/recipe.h"
 #include "train/state_file.h"
 
 namespace saddle::curvature {
 namespace {
-
-// The file of the running program.
-constexpr const char* kProgram = "/proc/self/exe";
 
 std::string short_text(const Json& object, const std::string& key) {
   return object.contains(key) ? object[key].dump() : "not there";
@@ -24,7 +22,7 @@ Json analysis_identity(const AnalysisOptions& options, const config::Settings& r
   Json identity = Json::object();
   const Json build = build_description();
   for (const auto& [key, value] : build.items()) identity["source." + key] = value;
-  if (identity["source.changed"] != false) identity["source.program"] = sha256_file(kProgram);
+  if (identity["source.changed"] != false) identity["source.program"] = sha256_file(this_program());
   identity["analysis.method"] = std::string(method_name(options.method));
   identity["analysis.dtype"] = std::string(config::name(options.dtype));
   identity["analysis.amp"] = options.amp;

@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "curvature/figures_data.h"
-#include "curvature/figures_gnuplot.h"
 #include "curvature/figures_script.h"
 #include "curvature/results_directory.h"
 
@@ -16,6 +16,7 @@ namespace saddle::curvature {
 namespace {
 
 constexpr int64_t kMostTrainingNorms = 4000;
+constexpr const char* kScript = "figures.gp";
 
 Path metrics_of(const FigureOptions& options) {
   if (options.run) return *options.run / "metrics.jsonl";
@@ -46,6 +47,24 @@ FigureData read_data(const FigureOptions& options, Log& log) {
   return data;
 }
 
+// Runs the script, whose files get these names around theirs.
+void run_gnuplot(const Path& directory, const std::string& prefix, const std::string& suffix) {
+  const std::string names = fmt::format("prefix='{}'; suffix='{}'", prefix, suffix);
+  ProcessResult result;
+  try {
+    ProcessOptions options;
+    options.directory = directory;
+    result = run_process({"gnuplot", "-e", names, kScript}, options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kDevice) throw;
+    fail(ErrorKind::kDevice,
+         "gnuplot, which draws the figures, was not found: install the package gnuplot-nox");
+  }
+  if (result.succeeded()) return;
+  fail(ErrorKind::kDevice, "gnuplot failed on '{}': {}", (directory / kScript).string(),
+       result.last_words());
+}
+
 void check_begins_with(const std::string& content, std::string_view start, const Path& file) {
   if (content.starts_with(start)) return;
   fail(ErrorKind::kDevice, "gnuplot did not draw '{}'", file.string());
@@ -61,10 +80,10 @@ std::vector<Path> draw_figures(const FigureOptions& options, Log& log) {
                       fmt::format("drawing figures in '{}'", directory.string()));
   remove_unfinished_files(directory);
   write_file_atomically(directory / kFigureData, figure_data_text(data));
-  write_file_atomically(directory / "figures.gp", figure_script(data));
+  write_file_atomically(directory / kScript, figure_script(data));
   // Under names that a killed process leaves to remove_unfinished_files().
   const std::string suffix = fmt::format(".tmp-{}-0", ::getpid());
-  run_gnuplot(directory, {"-e", fmt::format("prefix='.'; suffix='{}'", suffix), "figures.gp"});
+  run_gnuplot(directory, ".", suffix);
   std::vector<Path> files;
   for (const std::string& name : figure_names()) {
     for (const std::string_view kind : {"png", "pdf"}) {

@@ -25,6 +25,9 @@ constexpr const char* kRed = "#D55E00";
 constexpr const char* kGreen = "#009E73";
 constexpr const char* kGray = "#999999";
 
+constexpr double kMargin = 1.2;  // of a logarithmic axis around its values
+constexpr int kFewDecades = 2;   // up to so many, it has labels between the powers of ten
+
 // The unit of the axis of tokens.
 struct Unit {
   double tokens;
@@ -81,8 +84,9 @@ class Script {
         "set border 3 lw 1.2 lc rgb '#444444'\n"
         "set tics nomirror out scale 0.6 textcolor rgb '#222222'\n"
         "set grid lc rgb '#DDDDDD' lw 0.8 lt 1\n"
-        "set key below horizontal spacing 1.3 samplen 4\n"
+        "set key below horizontal spacing 1.3 samplen 4 height 0.5\n"
         "set xlabel '{}'\n"
+        "set xrange [0:*]\n"
         "set xzeroaxis lc rgb '#444444' lw 1 lt 1\n",
         unit_.name);
     for (const bool pdf : {false, true}) {
@@ -121,7 +125,7 @@ class Script {
     curves.push_back(fmt::format(
         "'{}' index {} using ($1/{:g}):{} with linespoints lw 2 dt {} pt {} ps 0.9 lc rgb '{}' "
         "title '{}'",
-        kFigureData, seen ? 0 : 1, unit_.tokens, column, seen ? "1" : "2", seen ? 7 : 6, color,
+        kFigureData, seen ? 0 : 1, unit_.tokens, column, seen ? "1" : "(9,6)", seen ? 7 : 6, color,
         title));
   }
 
@@ -133,7 +137,7 @@ class Script {
     text_ += fmt::format(
         "set label 9 '{}' at graph 0.5,0.5 center textcolor rgb '#666666'\n"
         "set xrange [0:1]\nset yrange [0.1:1]\nplot NaN notitle\n"
-        "unset label 9\nset xrange [*:*]\nset yrange [*:*]\n",
+        "unset label 9\nset xrange [0:*]\nset yrange [*:*]\n",
         nothing);
   }
 
@@ -146,6 +150,45 @@ class Script {
 
   void linear_axis(const char* label) {
     text_ += fmt::format("set ylabel '{}'\nset format y '%g'\n", label);
+  }
+
+  // A logarithmic axis a little wider than the values of these columns, with labels at 1, 2 and 5
+  // times the powers of ten, or at those alone when there are many.
+  void logarithmic_axis(const std::vector<int>& columns, bool training) {
+    double least = INFINITY, most = 0;
+    const auto see = [&](double value) {
+      if (!(value > 0) || !std::isfinite(value)) return;
+      least = std::min(least, value);
+      most = std::max(most, value);
+    };
+    for (const FigureSeries* series : {&data_.seen, &data_.unseen}) {
+      for (const FigurePoint& point : series->points) {
+        for (const int column : columns) see(value_of(point, column));
+      }
+    }
+    if (training) {
+      for (const auto& [tokens, norm] : data_.training) see(norm);
+    }
+    text_ += "set logscale y\n";
+    if (most == 0) return;
+    least /= kMargin;
+    most *= kMargin;
+    std::vector<std::string> labels;
+    const int first = static_cast<int>(std::floor(std::log10(least)));
+    const int last = static_cast<int>(std::floor(std::log10(most)));
+    for (int power = first; power <= last; ++power) {
+      for (const int factor : {1, 2, 5}) {
+        const double value = factor * std::pow(10.0, power);
+        if (value < least || value > most || (factor != 1 && last - first > kFewDecades)) continue;
+        labels.push_back(fmt::format("'{:g}' {:g}", value, value));
+      }
+    }
+    text_ += fmt::format("set yrange [{:g}:{:g}]\nset ytics ({})\n", least, most,
+                         fmt::join(labels, ", "));
+  }
+
+  void end_logarithmic_axis() {
+    text_ += "unset logscale y\nset yrange [*:*]\nset ytics autofreq\n";
   }
 
   void single(const char* name, bool pdf, int column, const char* title, const char* label) {
@@ -173,9 +216,10 @@ class Script {
     plot(both(kNormalized), "no values");
     // In double quotes, where \n begins a line.
     text_ += fmt::format("set title \"logarithmic{}\"\n", left_out());
-    text_ += "set logscale y\nset format y '10^{%T}'\n";
+    logarithmic_axis({kNormalizedPositive}, false);
     plot(both(kNormalizedPositive), "no positive values");
-    text_ += "unset logscale y\nunset multiplot\n";
+    end_logarithmic_axis();
+    text_ += "unset multiplot\n";
     end();
   }
 
@@ -197,9 +241,11 @@ class Script {
             fmt::format("gradient of a batch, mean, {}", name));
       curve(curves, seen, kMeanNoise, kRed, fmt::format("noise of a batch, mean, {}", name));
     }
-    text_ += "set key below maxcols 3\nset logscale y\n";
+    text_ += "set key below vertical Left reverse maxcols 2\n";
+    logarithmic_axis({kGradient, kMeanGradient, kMeanNoise}, true);
     plot(curves, "no values");
-    text_ += "unset logscale y\nset key below horizontal\n";
+    end_logarithmic_axis();
+    text_ += "set key below horizontal Right noreverse\n";
     end();
   }
 

@@ -1,0 +1,161 @@
+// analyze: options of the command line to the library's, and the table at the end.
+#include "curvature/analysis.h"
+
+#include <memory>
+
+#include "base/exit_codes.h"
+#include "base/stop.h"
+#include "commands.h"
+#include "curvature/results_summary.h"
+
+namespace saddle::app {
+namespace {
+
+using curvature::DataCaseKind;
+
+struct AnalyzeCommand {
+  curvature::AnalysisOptions options;
+  std::string run_directory, output, cache;
+  std::string data_case = "both", noise_samples = "32";
+  std::string method = "adjoint-weighted", dtype = "float32";
+  std::vector<std::string> directions;
+  std::vector<std::string> between;  // A, B, A, B, ...
+  bool no_consensus = false;
+
+  curvature::AnalysisOptions resolved() const {
+    curvature::AnalysisOptions request = options;
+    request.run = run_directory;
+    request.output = output;
+    if (!cache.empty()) request.cache = cache;
+    if (data_case != "both") request.cases = {curvature::parse_data_case(data_case)};
+    request.noise_samples = std::nullopt;
+    if (noise_samples != "all") {
+      int64_t count = 0;
+      if (!CLI::detail::lexical_cast(noise_samples, count)) {
+        fail(ErrorKind::kUsage, "--noise-samples is '{}': a number or 'all' was expected",
+             noise_samples);
+      }
+      request.noise_samples = count;
+    }
+    request.method = curvature::parse_method(method);
+    request.dtype = dtype == "float64" ? config::Precision::kFloat64 : config::Precision::kFloat32;
+    request.consensus = !no_consensus;
+    request.directions.assign(directions.begin(), directions.end());
+    for (size_t i = 0; i + 1 < between.size(); i += 2) {
+      request.between.push_back({between[i], between[i + 1]});
+    }
+    return request;
+  }
+
+  int run() const {
+    const curvature::AnalysisOptions request = resolved();
+    const StopSignals signals;
+    Log log;
+    const curvature::AnalysisOutcome outcome = curvature::run_analysis(
+        request, [&signals] { return signals.requested(); }, log);
+    log.finish_progress();
+    print(fmt::format("{}{} cases measured, {} reused; {}\n",
+                      curvature::summary_text(outcome.cases), outcome.measured, outcome.reused,
+                      (request.output / "summary.csv").string()));
+    return outcome.completed ? kExitSuccess : kExitStopped;
+  }
+};
+
+void add_where(CLI::App& command, AnalyzeCommand& values) {
+  command.add_option("--run", values.run_directory, "Directory of a run, finished or not")
+      ->type_name("DIRECTORY")
+      ->required();
+  command.add_option("--output", values.output, "Directory of results, made when missing")
+      ->type_name("DIRECTORY")
+      ->required();
+  command
+      .add_option("--checkpoints", values.options.checkpoints,
+                  "Names of weight or state files of the run, or all: the weights after each epoch "
+                  "that it kept, and the final ones")
+      ->type_name("all|NAME...")
+      ->capture_default_str();
+  command
+      .add_option("--data-case", values.data_case,
+                  "seen: epoch 1 as it was trained on; unseen: as many sequences behind the whole "
+                  "budget")
+      ->type_name("CASE")
+      ->check(CLI::IsMember({"seen", "unseen", "both"}))
+      ->capture_default_str();
+  command
+      .add_option("--cache", values.cache,
+                  "A token cache in place of the run's that begins with the same tokens")
+      ->type_name("DIRECTORY");
+}
+
+void add_directions(CLI::App& command, AnalyzeCommand& values) {
+  command
+      .add_option("--noise-samples", values.noise_samples,
+                  "Optimizer batches whose gradient noise is a direction; capped at what there is")
+      ->type_name("N|all")
+      ->capture_default_str();
+  command
+      .add_option("--random-samples", values.options.random_samples,
+                  "Directions of independent random signs")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--seed", values.options.seed, "Of samples and random directions")
+      ->type_name("S")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--direction", values.directions,
+          "A direction of your own: a file with the names and shapes of the weights; may be "
+          "repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--direction-between", values.between,
+                  "The difference of two checkpoints as a direction; may be repeated")
+      ->type_name("A B")
+      ->type_size(2);
+  command.add_flag("--no-consensus", values.no_consensus,
+                   "Of a packed run: leave out the workers' consensus errors");
+}
+
+void add_execution(CLI::App& command, AnalyzeCommand& values) {
+  command
+      .add_option("--method", values.method,
+                  "adjoint-weighted, forward-forward, forward-reverse or double-backward")
+      ->type_name("METHOD")
+      ->capture_default_str();
+  command.add_option("--dtype", values.dtype, "Number type of weights and products")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"float32", "float64"}))
+      ->capture_default_str();
+  command.add_flag("--amp", values.options.amp, "bf16 autocast in the forward pass");
+  command
+      .add_option("--hvp-batch-size", values.options.hvp_batch_size,
+                  "Sequences of a curvature microbatch; 0: of a training microbatch")
+      ->type_name("B")
+      ->capture_default_str();
+  command
+      .add_option("--memory-gib", values.options.memory_gib,
+                  "Memory for the directions that are processed together")
+      ->type_name("G")
+      ->capture_default_str();
+  command.add_option("--threads", values.options.threads, "0: every core of this process")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_analyze(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "analyze", "Measure curvature along gradient noise, random and own directions");
+  const auto values = std::make_shared<AnalyzeCommand>();
+  add_where(*command, *values);
+  add_directions(*command, *values);
+  add_execution(*command, *values);
+  command->footer(
+      "The settings are those of resolved.yaml in the run's directory. The same command again goes "
+      "on\nwhere it was stopped; further checkpoints and cases may be added.");
+  command->callback([&action, values] { action = [values] { return values->run(); }; });
+}
+
+}  // namespace saddle::app
