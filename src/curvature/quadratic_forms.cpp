@@ -2,9 +2,11 @@
 
 #include <array>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
+#include "curvature/adjoint_weighted.h"
 #include "curvature/dual_forms.h"
 #include "curvature/jet_forms.h"
 
@@ -40,6 +42,9 @@ std::unique_ptr<QuadraticForms<T>> make_quadratic_forms(backend::Context& contex
                                                         const config::ModelSettings& model,
                                                         FormOptions options, int64_t sequences,
                                                         const backend::Arena<T>& weights) {
+  if (options.autocast && std::is_same_v<T, double>) {
+    fail(ErrorKind::kConfig, "bf16 autocast is for float32, and float64 was asked for");
+  }
   switch (options.method) {
     case Method::kDoubleBackward:
       return make_dual_forms<T>(context, model, options, false, sequences, weights);
@@ -48,7 +53,7 @@ std::unique_ptr<QuadraticForms<T>> make_quadratic_forms(backend::Context& contex
     case Method::kForwardForward:
       return make_jet_forms<T>(context, model, options, sequences, weights);
     case Method::kAdjointWeighted:
-      break;
+      return make_adjoint_weighted<T>(context, model, options, sequences, weights);
   }
   fail(ErrorKind::kInternal, "there is no method {}", static_cast<int>(options.method));
 }

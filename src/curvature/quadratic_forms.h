@@ -53,6 +53,7 @@ struct FormOptions {
 };
 
 // For microbatches of at most `sequences` sequences. `weights` [1, D_padded] must outlive it.
+// Errors: kConfig for autocast in double.
 template <class T>
 std::unique_ptr<QuadraticForms<T>> make_quadratic_forms(backend::Context& context,
                                                         const config::ModelSettings& model,

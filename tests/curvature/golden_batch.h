@@ -15,7 +15,7 @@
 namespace saddle::curvature {
 
 inline constexpr std::array kAllMethods = {Method::kDoubleBackward, Method::kForwardReverse,
-                                           Method::kForwardForward};
+                                           Method::kForwardForward, Method::kAdjointWeighted};
 
 inline bool go_on(int64_t /*done*/, int64_t /*total*/) {
   return true;
