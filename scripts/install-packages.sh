@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that building, testing and the quickstart need, as root or
+# Installs the Debian 12 packages that building, testing, figures and the quickstart need, as root or
 # through sudo. Packages that are there already are not asked for, so it also works offline.
 #
 #   scripts/install-packages.sh [--lint] [--list]
@@ -15,6 +15,8 @@ packages=(
   libcurl4-openssl-dev
   # to test and to measure
   libgtest-dev libgmock-dev libbenchmark-dev
+  # to draw figures
+  gnuplot-nox
   # text for the quickstart
   bible-kjv
 )

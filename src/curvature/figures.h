@@ -12,7 +12,7 @@ namespace saddle::curvature {
 struct FigureOptions {
   Path output;                  // a directory of results (results_directory.h)
   bool training_norms = false;  // also the gradient norms that training logged
-  std::optional<Path> run;      // where its metrics.jsonl is; nothing: where the analysis found it
+  std::optional<Path> run{};    // where its metrics.jsonl is; nothing: where the analysis found it
 };
 
 // Writes to output/figures, each file whole or not at all:

@@ -26,7 +26,13 @@ constexpr const char* kGreen = "#009E73";
 constexpr const char* kGray = "#999999";
 
 constexpr double kMargin = 1.2;  // of a logarithmic axis around its values
-constexpr int kFewDecades = 2;   // up to so many, it has labels between the powers of ten
+
+// Where a logarithmic axis over such a range has labels, in multiples of powers of ten.
+std::vector<int> factors(double range) {
+  if (range < 30) return {1, 2, 3, 5, 7};
+  if (range < 1000) return {1, 2, 5};
+  return {1};
+}
 
 // The unit of the axis of tokens.
 struct Unit {
@@ -152,8 +158,8 @@ class Script {
     text_ += fmt::format("set ylabel '{}'\nset format y '%g'\n", label);
   }
 
-  // A logarithmic axis a little wider than the values of these columns, with labels at 1, 2 and 5
-  // times the powers of ten, or at those alone when there are many.
+  // A logarithmic axis a little wider than the values of these columns, with more labels the fewer
+  // powers of ten it spans.
   void logarithmic_axis(const std::vector<int>& columns, bool training) {
     double least = INFINITY, most = 0;
     const auto see = [&](double value) {
@@ -177,9 +183,9 @@ class Script {
     const int first = static_cast<int>(std::floor(std::log10(least)));
     const int last = static_cast<int>(std::floor(std::log10(most)));
     for (int power = first; power <= last; ++power) {
-      for (const int factor : {1, 2, 5}) {
+      for (const int factor : factors(most / least)) {
         const double value = factor * std::pow(10.0, power);
-        if (value < least || value > most || (factor != 1 && last - first > kFewDecades)) continue;
+        if (value < least || value > most) continue;
         labels.push_back(fmt::format("'{:g}' {:g}", value, value));
       }
     }
@@ -199,9 +205,12 @@ class Script {
     end();
   }
 
+  int64_t not_positive() const { return data_.seen.not_positive + data_.unseen.not_positive; }
+
+  // The second line of a title.
   std::string left_out() const {
     const int64_t seen = data_.seen.not_positive, unseen = data_.unseen.not_positive;
-    if (seen + unseen == 0) return "";
+    if (not_positive() == 0) return "";
     return fmt::format("\\n{{/*0.85 {} non-positive {} left out: {} seen, {} unseen}}",
                        seen + unseen, seen + unseen == 1 ? "value is" : "values are", seen, unseen);
   }
@@ -211,7 +220,8 @@ class Script {
     text_ +=
         "set multiplot layout 1,2 title 'Normalized alignment:  Σ v^{T}Hv / Σ ‖v‖^2 over the noise "
         "v of the batches'\n";
-    text_ += "set title \"linear\"\n";
+    // As many lines as the other title, so that the panels are of one height.
+    text_ += fmt::format("set title \"linear{}\"\n", not_positive() == 0 ? "" : "\\n{/*0.85 &{0}}");
     linear_axis("normalized alignment (nats)");
     plot(both(kNormalized), "no values");
     // In double quotes, where \n begins a line.
@@ -224,7 +234,7 @@ class Script {
   }
 
   void norms(bool pdf) {
-    begin("norms", pdf, 1000, 680);
+    begin("norms", pdf, 1280, 600);
     text_ += "set title 'Gradient and noise norms'\n";
     linear_axis("norm (nats)");
     std::vector<std::string> curves;
@@ -241,11 +251,11 @@ class Script {
             fmt::format("gradient of a batch, mean, {}", name));
       curve(curves, seen, kMeanNoise, kRed, fmt::format("noise of a batch, mean, {}", name));
     }
-    text_ += "set key below vertical Left reverse maxcols 2\n";
+    text_ += "set key outside right center vertical Left reverse\n";
     logarithmic_axis({kGradient, kMeanGradient, kMeanNoise}, true);
     plot(curves, "no values");
     end_logarithmic_axis();
-    text_ += "set key below horizontal Right noreverse\n";
+    text_ += "set key below center horizontal Right noreverse\n";
     end();
   }
 

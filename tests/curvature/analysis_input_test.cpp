@@ -1,0 +1,276 @@
+// What an analysis is given: checkpoints, directions, counts, caches; good and bad.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "curvature/analysis_checkpoints.h"
+#include "curvature/analyzed_run.h"
+#include "model/parameters.h"
+#include "model/weights_file.h"
+#include "support/expect_error.h"
+
+namespace saddle::curvature {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Tensors of a weight file as doubles, to be changed and written again.
+class Tensors {
+ public:
+  explicit Tensors(const Path& file) {
+    const model::SafetensorsReader reader(file);
+    for (const model::TensorEntry& entry : reader.entries()) {
+      std::vector<float> values(static_cast<size_t>(entry.bytes) / sizeof(float));
+      reader.read(entry, 0, static_cast<int64_t>(values.size()), values.data());
+      model::TensorEntry copy;
+      copy.name = entry.name;
+      copy.dtype = entry.dtype;
+      copy.shape = entry.shape;
+      tensors_.emplace_back(copy, std::move(values));
+    }
+  }
+
+  std::vector<std::pair<model::TensorEntry, std::vector<float>>>& all() { return tensors_; }
+
+  void write(const Path& file) const {
+    std::vector<model::TensorEntry> entries;
+    for (const auto& [entry, values] : tensors_) entries.push_back(entry);
+    model::SafetensorsWriter writer(file, entries, {});
+    for (const auto& [entry, values] : tensors_) {
+      writer.write(values.data(), values.size() * sizeof(float));
+    }
+    writer.commit();
+  }
+
+ private:
+  std::vector<std::pair<model::TensorEntry, std::vector<float>>> tensors_;
+};
+
+class AnalysisInput : public ::testing::Test {
+ protected:
+  AnalysisInput() {
+    options_.checkpoints = {"final"};
+    options_.cases = {DataCaseKind::kSeen};
+    options_.noise_samples = 1;
+    options_.random_samples = 1;
+  }
+
+  // Refused before the directory of results is made.
+  void expect_refusal(ErrorKind kind, const std::vector<std::string>& parts) {
+    expect_error(kind, parts, [&] { analyze(options_); });
+    EXPECT_FALSE(std::filesystem::exists(run_.output()));
+  }
+
+  void expect_bad_direction(const Tensors& tensors, const std::vector<std::string>& parts) {
+    const Path file = run_.directory / "bad.safetensors";
+    tensors.write(file);
+    options_.directions = {file};
+    expect_refusal(ErrorKind::kData, parts);
+  }
+
+  Json measured(const std::string& name) {
+    analyze(options_);
+    return read_json(run_.output() / (name + ".seen.json"));
+  }
+
+  AnalyzedRun run_;
+  AnalysisOptions options_ = run_.options();
+};
+
+TEST_F(AnalysisInput, ACheckpointThatIsNotThere) {
+  options_.checkpoints = {"epoch-007"};
+  expect_refusal(ErrorKind::kConfig,
+                 {"no checkpoint 'epoch-007'", "epoch-005, epoch-005.state, epoch-010", "final"});
+  options_.checkpoints = {"all", "final"};
+  expect_refusal(ErrorKind::kUsage, {"'all' or names"});
+}
+
+TEST_F(AnalysisInput, ACheckpointOfAnotherShape) {
+  Tensors tensors(run_.run() / "final.safetensors");
+  tensors.all()[0].first.shape[0] /= 2;
+  tensors.all()[0].second.resize(tensors.all()[0].second.size() / 61 * 30);
+  tensors.write(run_.directory / "other.safetensors");
+  options_.checkpoints = {(run_.directory / "other.safetensors").string()};
+  expect_refusal(ErrorKind::kData, {"other.safetensors", tensors.all()[0].first.name, "shape"});
+}
+
+TEST_F(AnalysisInput, ADamagedCheckpoint) {
+  train::plant_in_file(run_.run() / "final.safetensors", "norm.weight",
+                       std::numeric_limits<float>::infinity());
+  expect_refusal(ErrorKind::kData, {"final.safetensors", "norm.weight", "inf"});
+}
+
+TEST_F(AnalysisInput, ARunWithoutWeightsToTakeAllOf) {
+  for (const char* name : {"epoch-005", "epoch-010", "final"}) {
+    std::filesystem::remove(run_.run() / (std::string(name) + ".safetensors"));
+  }
+  options_.checkpoints = {"all"};
+  expect_refusal(ErrorKind::kConfig, {"no weights of an epoch", "final.state"});
+  // By name a state serves: it holds the same weights.
+  options_.checkpoints = {"final.state.safetensors"};
+  const Json content = measured("final.state");
+  EXPECT_EQ(content["checkpoint"]["tokens"], 270 * 8);
+  EXPECT_EQ(content["checkpoint"]["step"], 40);
+  EXPECT_EQ(content["checkpoint"]["epoch"], 10);
+}
+
+TEST_F(AnalysisInput, StatesAreTheWeightsThatTheyHold) {
+  const std::vector<Checkpoint> found = find_checkpoints(
+      run_.run(), run_.settings, {"final.state", "epoch-005", "epoch-010", "final"});
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_THAT(found[0].names, ElementsAre("final.state", "epoch-010", "final"));
+  EXPECT_THAT(found[1].names, ElementsAre("epoch-005"));
+  EXPECT_NE(found[0].weights_sha256, found[1].weights_sha256);
+}
+
+TEST_F(AnalysisInput, WeightsFromElsewhereHaveNoPlaceInTheRun) {
+  const Path file = run_.directory / "elsewhere.safetensors";
+  Tensors(run_.run() / "final.safetensors").write(file);
+  const Checkpoint found = find_checkpoint(run_.run(), run_.settings, file.string());
+  EXPECT_FALSE(found.tokens.has_value());
+  EXPECT_FALSE(found.step.has_value());
+}
+
+TEST_F(AnalysisInput, ADirectoryThatIsNoRun) {
+  options_.run = run_.directory / "nowhere";
+  expect_refusal(ErrorKind::kConfig, {"nowhere", "resolved.yaml"});
+}
+
+TEST_F(AnalysisInput, BadDirections) {
+  const Path weights = run_.run() / "final.safetensors";
+  Tensors tensors(weights);
+  tensors.all().pop_back();
+  const std::string missing = Tensors(weights).all().back().first.name;
+  expect_bad_direction(tensors, {"bad.safetensors", missing, "is missing"});
+
+  tensors = Tensors(weights);
+  tensors.all().push_back(tensors.all().back());
+  tensors.all().back().first.name = "something.else";
+  expect_bad_direction(tensors, {"bad.safetensors", "something.else", "not one of this model"});
+
+  tensors = Tensors(weights);
+  std::swap(tensors.all()[0].first.shape[0], tensors.all()[0].first.shape[1]);
+  expect_bad_direction(tensors, {"bad.safetensors", "has shape [16, 61]", "[61, 16]"});
+
+  tensors = Tensors(weights);
+  tensors.all()[1].second[2] = std::numeric_limits<float>::quiet_NaN();
+  expect_bad_direction(tensors, {"bad.safetensors", tensors.all()[1].first.name, "nan"});
+
+  tensors = Tensors(weights);
+  for (auto& [entry, values] : tensors.all()) std::fill(values.begin(), values.end(), 0.0F);
+  expect_bad_direction(tensors, {"bad.safetensors", "zero"});
+
+  options_.directions = {run_.directory / "not_there.safetensors"};
+  expect_refusal(ErrorKind::kIo, {"not_there.safetensors"});
+  options_.directions = {weights, weights};
+  expect_refusal(ErrorKind::kConfig, {"two directions are named 'final'"});
+}
+
+TEST_F(AnalysisInput, TheDifferenceOfTheSameWeightsIsRefused) {
+  options_.between = {{"epoch-010", "final"}};
+  expect_refusal(ErrorKind::kData, {"epoch-010 and final", "zero"});
+}
+
+// The same direction from a file and as a difference: one is the other.
+TEST_F(AnalysisInput, OwnDirectionsAreMeasured) {
+  Tensors difference(run_.run() / "final.safetensors");
+  Tensors begin(run_.run() / "epoch-005.safetensors");
+  double squares = 0;
+  for (size_t i = 0; i < difference.all().size(); ++i) {
+    std::vector<float>& values = difference.all()[i].second;
+    for (size_t k = 0; k < values.size(); ++k) {
+      values[k] = static_cast<float>(static_cast<double>(values[k]) - begin.all()[i].second[k]);
+      squares += static_cast<double>(values[k]) * values[k];
+    }
+  }
+  difference.write(run_.directory / "step.safetensors");
+  options_.directions = {run_.directory / "step.safetensors"};
+  options_.between = {{"epoch-005", "final"}};
+  options_.noise_samples = 0;
+  options_.random_samples = 0;
+  const Json content = measured("final");
+  ASSERT_EQ(content["own"].size(), 2);
+  const Json& file = content["own"][0];
+  EXPECT_EQ(file["name"], "step");
+  EXPECT_EQ(content["own"][1]["name"], "epoch-005 to final");
+  EXPECT_EQ(content["own"][1]["quadratic_form"], file["quadratic_form"]);
+  // A sum of some thousand squares in another order.
+  EXPECT_NEAR(file["squared_norm"], squares, 1e-9 * squares);
+  EXPECT_DOUBLE_EQ(file["rayleigh"],
+                   file["quadratic_form"].get<double>() / file["squared_norm"].get<double>());
+  EXPECT_TRUE(content["noise"].empty());
+  EXPECT_TRUE(content["statistics"]["normalized_alignment"].is_null());
+}
+
+TEST_F(AnalysisInput, CountsOfZeroNeedAnotherDirection) {
+  options_.noise_samples = 0;
+  expect_refusal(ErrorKind::kUsage, {"--noise-samples is 0"});
+  options_.noise_samples = 1;
+  options_.random_samples = 0;
+  expect_refusal(ErrorKind::kUsage, {"--random-samples is 0"});
+  options_.random_samples = -1;
+  options_.between = {{"epoch-005", "final"}};
+  expect_refusal(ErrorKind::kUsage, {"--random-samples is -1"});
+}
+
+TEST_F(AnalysisInput, OptionsOutOfRange) {
+  const AnalysisOptions good = options_;
+  options_.amp = true;
+  options_.dtype = config::Precision::kFloat64;
+  expect_refusal(ErrorKind::kUsage, {"--amp"});
+  options_ = good;
+  options_.memory_gib = 0;
+  expect_refusal(ErrorKind::kUsage, {"--memory-gib is 0"});
+  options_.memory_gib = std::numeric_limits<double>::quiet_NaN();
+  expect_refusal(ErrorKind::kUsage, {"--memory-gib is nan"});
+  options_ = good;
+  options_.seed = -1;
+  expect_refusal(ErrorKind::kUsage, {"--seed is -1"});
+  options_ = good;
+  options_.hvp_batch_size = -2;
+  expect_refusal(ErrorKind::kUsage, {"--hvp-batch-size is -2"});
+  options_ = good;
+  options_.threads = -1;
+  expect_refusal(ErrorKind::kUsage, {"--threads is -1"});
+}
+
+// The cache of the run is replaced by one that just holds the budget.
+TEST_F(AnalysisInput, ACacheThatIsTooSmallForUnseen) {
+  const std::vector<uint16_t> ids = data::random_ids(297 * 8 + 1, 61, 1);
+  const Path small = run_.directory / "small";
+  data::write_token_cache(small, {ids.begin(), ids.begin() + 270 * 8 + 1},
+                          data::random_ids(24 * 8 + 4, 61, 2), 61);
+  options_.cache = small;
+  options_.cases = {DataCaseKind::kUnseen};
+  expect_refusal(ErrorKind::kData, {"2377", "saddle prepare", "--cache"});
+  // It begins like that of the run, which is enough for what was seen.
+  options_.cases = {DataCaseKind::kSeen};
+  analyze(options_);
+  const std::string from_small = read_file(run_.output() / "final.seen.json");
+  options_.cache.reset();
+  options_.output = run_.directory / "again";
+  analyze(options_);
+  Json a = parse_json(from_small, "a"), b = read_json(options_.output / "final.seen.json");
+  EXPECT_NE(a["identity"]["data.identity"], b["identity"]["data.identity"]);
+  a.erase("identity");
+  b.erase("identity");
+  EXPECT_EQ(a, b);
+}
+
+TEST_F(AnalysisInput, ACacheOfOtherTokensIsRefused) {
+  const Path other = run_.directory / "other";
+  data::write_token_cache(other, data::random_ids(297 * 8 + 1, 61, 5),
+                          data::random_ids(24 * 8 + 4, 61, 2), 61);
+  options_.cache = other;
+  expect_refusal(ErrorKind::kConfig, {"other"});
+  options_.cache.reset();
+  std::filesystem::remove_all(run_.settings.data.cache);
+  std::filesystem::rename(other, run_.settings.data.cache);
+  expect_refusal(ErrorKind::kConfig, {"not the one that the run was trained on", "--cache"});
+}
+
+}  // namespace
+}  // namespace saddle::curvature
