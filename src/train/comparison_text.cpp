@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "base/text_table.h"
 #include "train/compare_runs.h"
 
 namespace saddle::train {
 namespace {
 
-constexpr size_t kShortest = 12;  // width of a column of numbers
+constexpr size_t kShortest = 12;  // least width of a column
 
 std::string plain(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -20,32 +21,6 @@ std::string number(const Json& value, const char* format) {
   if (!value.is_number()) return "-";
   return fmt::format(fmt::runtime(format), value.get<double>());
 }
-
-// Rows of cells: the first column to the left, the others to the right.
-class Table {
- public:
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-
-  std::string text() const {
-    std::vector<size_t> widths;
-    for (const auto& row : rows_) {
-      widths.resize(std::max(widths.size(), row.size()), kShortest);
-      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    std::string text;
-    for (const auto& row : rows_) {
-      std::string line = fmt::format("  {:<{}}", row[0], widths[0]);
-      for (size_t i = 1; i < row.size(); ++i) {
-        line += fmt::format("  {:>{}}", row[i], widths[i]);
-      }
-      text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-    }
-    return text;
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
 
 std::string differences(const char* title, const Json& list) {
   if (list.empty()) return fmt::format("{}: none\n", title);
@@ -69,7 +44,7 @@ std::string run_text(const char* name, const Json& run) {
                      run["finished"].get<bool>() ? "finished" : "not finished");
 }
 
-void add_row(Table& table, const std::string& name, const Json& entry, const char* format,
+void add_row(TextTable& table, const std::string& name, const Json& entry, const char* format,
              const char* last, const char* last_format) {
   table.add({name, number(entry["a"], format), number(entry["b"], format),
              number(entry[last], last_format)});
@@ -92,7 +67,7 @@ std::string comparison_text(const Json& record) {
   text += differences("machine (A | B)", found["machine"]);
 
   const Json& rates = record["throughput"];
-  Table speed;
+  TextTable speed(kShortest);
   speed.add({"tokens per second", "A", "B", "B / A"});
   const auto rate = [&](const char* name, const char* key) {
     add_row(speed, name, rates[key], "{:.1f}", "ratio", "{:.3f}");
@@ -110,7 +85,7 @@ std::string comparison_text(const Json& record) {
   }
   add_row(speed, "peak memory, MiB", mebibytes, "{:.1f}", "ratio", "{:.3f}");
 
-  Table losses;
+  TextTable losses(kShortest);
   losses.add({"loss, nats", "A", "B", "B - A"});
   const auto loss = [&](const char* name, const char* key) {
     add_row(losses, name, record["losses"][key], "{:.6f}", "difference", "{:+.2e}");

@@ -1,0 +1,137 @@
+// benchmark-hvp, and the candidate that it starts as a process of its own.
+#include "curvature/benchmark_hvp.h"
+
+#include <filesystem>
+#include <memory>
+
+#include "base/exit_codes.h"
+#include "base/stop.h"
+#include "commands.h"
+
+namespace saddle::app {
+namespace {
+
+// The settings as words for another process.
+std::vector<std::string> words_of(const SettingsOptions& settings) {
+  std::vector<std::string> words;
+  for (const std::string& config : settings.configs)
+    words.insert(words.end(), {"--config", config});
+  for (const std::string& set : settings.overrides) words.insert(words.end(), {"--set", set});
+  return words;
+}
+
+void add_checkpoint(CLI::App& command, std::string& checkpoint) {
+  command.add_option("--checkpoint", checkpoint, "A weight file; without it, the initial weights")
+      ->type_name("FILE");
+}
+
+struct BenchmarkCommand {
+  SettingsOptions settings;
+  std::vector<std::string> methods = {"adjoint-weighted", "forward-forward", "forward-reverse",
+                                      "double-backward"};
+  curvature::HvpBenchmarkOptions options;
+  std::string checkpoint, output;
+  bool no_reference = false;
+
+  int run() const {
+    curvature::HvpBenchmarkOptions request = options;
+    for (const std::string& name : methods) {
+      request.methods.push_back(curvature::parse_method(name));
+    }
+    request.checkpoint = checkpoint;
+    request.output = output;
+    request.reference = !no_reference;
+    if (!output.empty()) std::filesystem::create_directories(output);
+    const StopSignals signals;
+    Log log;
+    const auto table = curvature::run_hvp_benchmark(
+        settings.load(), words_of(settings), request, [&signals] { return signals.requested(); },
+        log);
+    log.finish_progress();
+    if (!table) return kExitStopped;
+    print(curvature::table_text(*table, request.directions));
+    return kExitSuccess;
+  }
+};
+
+struct CandidateCommand {
+  SettingsOptions settings;
+  std::string method = "adjoint-weighted", checkpoint;
+  curvature::HvpCandidate candidate;
+
+  int run() const {
+    curvature::HvpCandidate request = candidate;
+    request.method = curvature::parse_method(method);
+    request.checkpoint = checkpoint;
+    print(curvature::to_json(curvature::measure_hvp(settings.load(), request)).dump() + "\n");
+    return kExitSuccess;
+  }
+};
+
+void add_candidate(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "benchmark-hvp-candidate", "Time one way of computing v'Hv in this process; prints JSON");
+  const auto values = std::make_shared<CandidateCommand>();
+  add_settings_options(*command, values->settings);
+  command->add_option("--method", values->method, "How v'Hv is computed")
+      ->type_name("METHOD")
+      ->capture_default_str();
+  command->add_option("--batch-size", values->candidate.batch_size, "Sequences of the batch")
+      ->type_name("B")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--directions", values->candidate.directions, "Random directions")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--rounds", values->candidate.rounds, "Timed rounds")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  add_checkpoint(*command, values->checkpoint);
+  command->callback([&action, values] { action = [values] { return values->run(); }; });
+}
+
+}  // namespace
+
+void add_benchmark_hvp(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "benchmark-hvp", "Compare the ways of computing v'Hv: time, memory, exactness");
+  const auto values = std::make_shared<BenchmarkCommand>();
+  add_settings_options(*command, values->settings);
+  command
+      ->add_option("--methods", values->methods,
+                   "adjoint-weighted, forward-forward, forward-reverse, double-backward")
+      ->type_name("METHOD...")
+      ->capture_default_str();
+  values->options.batch_sizes = {1};
+  command
+      ->add_option("--batch-sizes", values->options.batch_sizes, "Sequences of a batch, each tried")
+      ->type_name("B...")
+      ->capture_default_str();
+  command->add_option("--directions", values->options.directions, "Random directions, all at once")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--rounds", values->options.rounds, "Timed rounds; the median counts")
+      ->type_name("N")
+      ->capture_default_str();
+  add_checkpoint(*command, values->checkpoint);
+  command->add_flag("--no-reference", values->no_reference,
+                    "Leave out the comparison with forward-reverse in float64");
+  command
+      ->add_option("--time-limit", values->options.time_limit_seconds,
+                   "Seconds for one candidate, which then is a failure; 0: none")
+      ->type_name("S")
+      ->capture_default_str();
+  command->add_option("--output", values->output, "Directory for summary.json, made when missing")
+      ->type_name("DIRECTORY");
+  command->footer(
+      "Every candidate is a process of its own. Tokens are the first ones of data.cache when there "
+      "is\nsuch a cache, else random ids. Candidates over 90% of the machine's memory, or that "
+      "fail, "
+      "are\nlisted and not selected.");
+  command->callback([&action, values] { action = [values] { return values->run(); }; });
+  add_candidate(program, action);
+}
+
+}  // namespace saddle::app

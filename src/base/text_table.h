@@ -1,0 +1,25 @@
+// Tables for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace saddle {
+
+// Rows of cells: the first column to the left, the others to the right.
+class TextTable {
+ public:
+  // `shortest`: the least width of a column.
+  explicit TextTable(size_t shortest = 0) : shortest_(shortest) {}
+
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+
+  // Every line indented by two, without blanks at its end.
+  std::string text() const;
+
+ private:
+  size_t shortest_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace saddle

@@ -1,0 +1,81 @@
+// How long quadratic forms take and how much memory: one candidate measured in this process, and a
+// table of candidates, each in a process of its own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "config/settings.h"
+#include "curvature/quadratic_forms.h"
+
+namespace saddle::curvature {
+
+// One way of computing the forms of one batch.
+struct HvpCandidate {
+  Method method = Method::kAdjointWeighted;
+  int64_t batch_size = 1;  // sequences, in one microbatch
+  int64_t directions = 8;  // random signs, from runtime.seed
+  int64_t rounds = 3;      // timed, after one that is not
+  Path checkpoint;         // weights; empty: the initial ones of runtime.seed
+};
+
+// What was measured of it.
+struct HvpMeasurement {
+  std::vector<double> forms;    // v'Hv of each direction
+  std::vector<double> seconds;  // of each round: the batch along all directions
+  int64_t peak_memory_bytes = 0;
+};
+
+// Measures in this process, whose peak memory therefore is the candidate's. `settings` give model,
+// precision (runtime.dtype, runtime.amp), threads and seed. Tokens: the first blocks of data.cache
+// when there is one, else random ids. Errors: kConfig when the cache has too few tokens or another
+// vocabulary; those of the weights.
+HvpMeasurement measure_hvp(const config::Settings& settings, const HvpCandidate& candidate);
+
+Json to_json(const HvpMeasurement& measurement);
+
+struct HvpBenchmarkOptions {
+  std::vector<Method> methods;
+  std::vector<int64_t> batch_sizes;
+  int64_t directions = 8;
+  int64_t rounds = 3;
+  Path checkpoint;                // empty: initial weights
+  bool reference = true;          // compare with forward-reverse in float64
+  double time_limit_seconds = 0;  // of one candidate; 0: none
+  Path output;                    // directory for summary.json; empty: none
+};
+
+// A row of the table.
+struct HvpRow {
+  Method method = Method::kAdjointWeighted;
+  int64_t batch_size = 0;
+  std::optional<HvpMeasurement> measurement;
+  std::string failure;               // why there is none
+  std::optional<double> difference;  // largest |form / reference - 1|
+  bool over_memory = false;          // peak over 90% of the machine's memory
+  double seconds() const;            // median of the rounds
+  double tokens_per_second_and_direction = 0;
+};
+
+struct HvpTable {
+  std::vector<HvpRow> rows;
+  std::optional<size_t> selected;  // the fastest that neither failed nor passed the memory
+};
+
+// Runs every candidate as `saddle benchmark-hvp-candidate` with these command-line words for its
+// settings. Nothing when `stop` gave a signal. Errors: kUsage for batch sizes, directions or rounds
+// below 1; those of files. A candidate that fails is a row.
+std::optional<HvpTable> run_hvp_benchmark(const config::Settings& settings,
+                                          const std::vector<std::string>& settings_words,
+                                          const HvpBenchmarkOptions& options,
+                                          const std::function<int()>& stop, Log& log);
+
+std::string table_text(const HvpTable& table, int64_t directions);
+
+}  // namespace saddle::curvature

@@ -1,0 +1,27 @@
+#include "base/text_table.h"
+
+#include <gtest/gtest.h>
+
+namespace saddle {
+namespace {
+
+TEST(TextTable, AlignsColumns) {
+  TextTable table;
+  table.add({"method", "s", "memory"});
+  table.add({"a", "1.25", "3"});
+  table.add({"longer than", "", "12"});
+  EXPECT_EQ(table.text(),
+            "  method          s  memory\n"
+            "  a            1.25       3\n"
+            "  longer than            12\n");
+}
+
+TEST(TextTable, HasColumnsOfALeastWidthAndRowsOfAnyLength) {
+  TextTable table(4);
+  table.add({"a"});
+  table.add({"b", "1"});
+  EXPECT_EQ(table.text(), "  a\n  b        1\n");
+}
+
+}  // namespace
+}  // namespace saddle
