@@ -40,7 +40,8 @@ struct SettingsOptions {
 
   // Errors: those of config::load_settings.
   config::Settings load() const;
-  // The same; without any --config, resolved.yaml beside `checkpoint` is read when it is there.
+  // The same; without any --config, resolved.yaml beside `checkpoint` (or, for the weights of one
+  // of several workers, above its directory) is read when it is there.
   config::Settings load_for(const Path& checkpoint) const;
 };
 // What the help of a command with load_for() says of it.

@@ -14,7 +14,9 @@ config::Settings SettingsOptions::load() const {
 }
 
 config::Settings SettingsOptions::load_for(const Path& checkpoint) const {
-  const Path beside = checkpoint.parent_path() / "resolved.yaml";
+  Path run = checkpoint.parent_path();
+  if (run.filename().string().starts_with("node-")) run = run.parent_path();  // of one worker
+  const Path beside = run / "resolved.yaml";
   if (configs.empty() && std::filesystem::exists(file_status(beside))) {
     return config::load_settings({beside}, overrides);
   }

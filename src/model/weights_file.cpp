@@ -122,6 +122,12 @@ void load_weights(const Path& path, const config::ModelSettings& model, backend:
     // The moments in a state file are named after their parameter.
     const bool moment =
         entry.name.starts_with("first_moment.") || entry.name.starts_with("second_moment.");
+    if (entry.name.starts_with("worker-")) {
+      fail(ErrorKind::kData,
+           "{}: this state holds the weights of several workers, and one model was expected: use "
+           "the weights beside it, which are the average, or those of a node-NNN directory",
+           path.string());
+    }
     if (!moment && layout.find(entry.name) == nullptr) {
       fail(ErrorKind::kData, "{}: tensor {} is not one of this model", path.string(), entry.name);
     }

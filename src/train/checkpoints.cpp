@@ -40,10 +40,16 @@ bool Checkpoints::rolling_due(int64_t step) const {
 
 template <class T>
 std::string Checkpoints::save_both(const std::string& name, int64_t epoch, const RunState& state,
-                                   const TrainedModel<T>& trained) {
-  const Json about = {{"epoch", epoch}, {"step", state.step}, {"recipe", recipe_}};
-  model::save_weights<T>(directory_ / (name + ".safetensors"), trained.weights, 0,
-                         {{"saddle.weights", about.dump()}});
+                                   const TrainedModel<T>& trained, const backend::Arena<T>& kept) {
+  const std::string weights = name + ".safetensors";
+  Json about = {{"epoch", epoch}, {"step", state.step}, {"recipe", recipe_}};
+  model::save_weights<T>(directory_ / weights, kept, 0, {{"saddle.weights", about.dump()}});
+  for (int64_t n = 0; trained.workers() > 1 && n < trained.workers(); ++n) {
+    const Path node = directory_ / fmt::format("node-{:03}", n);
+    make_directories(node);
+    about["worker"] = n;
+    model::save_weights<T>(node / weights, trained.weights, n, {{"saddle.weights", about.dump()}});
+  }
   const std::string file = name + kStateSuffix;
   save_state<T>(directory_ / file, state, recipe_, trained);
   return file;
@@ -51,14 +57,14 @@ std::string Checkpoints::save_both(const std::string& name, int64_t epoch, const
 
 template <class T>
 std::string Checkpoints::save_epoch(int64_t epoch, const RunState& state,
-                                    const TrainedModel<T>& trained) {
-  return save_both(fmt::format("epoch-{:03}", epoch), epoch, state, trained);
+                                    const TrainedModel<T>& trained, const backend::Arena<T>& kept) {
+  return save_both(fmt::format("epoch-{:03}", epoch), epoch, state, trained, kept);
 }
 
 template <class T>
 std::string Checkpoints::save_final(int64_t epoch, const RunState& state,
-                                    const TrainedModel<T>& trained) {
-  return save_both("final", epoch, state, trained);
+                                    const TrainedModel<T>& trained, const backend::Arena<T>& kept) {
+  return save_both("final", epoch, state, trained, kept);
 }
 
 template <class T>
@@ -68,11 +74,11 @@ std::string Checkpoints::save_latest(const RunState& state, const TrainedModel<T
   return file;
 }
 
-#define SADDLE_INSTANTIATE(T)                                               \
-  template std::string Checkpoints::save_epoch<T>(int64_t, const RunState&, \
-                                                  const TrainedModel<T>&);  \
-  template std::string Checkpoints::save_final<T>(int64_t, const RunState&, \
-                                                  const TrainedModel<T>&);  \
+#define SADDLE_INSTANTIATE(T)                                                      \
+  template std::string Checkpoints::save_epoch<T>(                                 \
+      int64_t, const RunState&, const TrainedModel<T>&, const backend::Arena<T>&); \
+  template std::string Checkpoints::save_final<T>(                                 \
+      int64_t, const RunState&, const TrainedModel<T>&, const backend::Arena<T>&); \
   template std::string Checkpoints::save_latest<T>(const RunState&, const TrainedModel<T>&);
 SADDLE_INSTANTIATE(float)
 SADDLE_INSTANTIATE(double)

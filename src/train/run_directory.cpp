@@ -27,6 +27,10 @@ RunDirectory::RunDirectory(const Path& path)
     : path_(made(path)),
       lock_(path / "lock", fmt::format("training in runtime.output_dir '{}'", path.string())) {
   remove_unfinished_files(path_);
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    const bool node = entry.path().filename().string().starts_with("node-");
+    if (node && entry.is_directory()) remove_unfinished_files(entry.path());
+  }
 }
 
 std::string RunDirectory::used_by() const {

@@ -1,17 +1,17 @@
 #include "train/session.h"
 
 #include <filesystem>
+#include <vector>
 
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/narrow.h"
 #include "model/initial_weights.h"
+#include "optim/schedule.h"
 #include "train/metrics.h"
 
 namespace saddle::train {
 namespace {
-
-constexpr int64_t kWorkers = 1;
 
 // The directory, with the log of the run attached once it is known to be this run's.
 RunDirectory open_directory(const config::Settings& settings, const TrainOptions& options,
@@ -49,6 +49,20 @@ RunState initial_state(const StateFile* resumed, const Json& recipe, const Epoch
   return resumed->state();
 }
 
+// Of the whole run, whose learning rates it looks at.
+optim::AdaptiveConsensus adaptive_consensus(const config::Settings& settings,
+                                            const EpochPlan& plan) {
+  const config::DecentralizedSettings& decentralized = settings.decentralized;
+  if (decentralized.num_models == 1 || !decentralized.adaptive_consensus.start_frac) return {};
+  const int64_t total = plan.tokens(plan.total_blocks());
+  std::vector<double> rates;
+  for (int64_t position = 0; position < plan.total_blocks();) {
+    position += plan.next_update_blocks(position);
+    rates.push_back(optim::learning_rate(settings.optimizer, plan.tokens(position), total));
+  }
+  return {decentralized.adaptive_consensus, rates};
+}
+
 data::LoaderOptions loader_options(const config::Settings& settings, const EpochPlan& plan) {
   return {.context_length = settings.model.context_length,
           .total_blocks = plan.total_blocks(),
@@ -80,13 +94,14 @@ Session<T>::Session(const config::Settings& run_settings, const TrainOptions& op
       resumed(open_state(directory, options, log)),
       cache(open_cache(settings)),
       plan(settings),
-      recipe(run_recipe(settings, cache.identity(), kWorkers)),
+      recipe(run_recipe(settings, cache.identity(), settings.decentralized.num_models)),
+      consensus(adaptive_consensus(settings, plan)),
       state(initial_state(resumed.get(), recipe, plan)),
       subset(data::validation_subset(cache, settings.evaluation.subset_blocks,
                                      narrow<uint64_t>(settings.evaluation.seed),
                                      settings.model.context_length)),
       context(computing_threads(settings)),
-      trained(context, settings, kWorkers),
+      trained(context, settings, settings.decentralized.num_models),
       loader(cache, loader_options(settings, plan), state.position) {
   if (resumed != nullptr) {
     resumed->load<T>(trained);

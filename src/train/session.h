@@ -11,6 +11,7 @@
 #include "data/cache.h"
 #include "data/evaluation.h"
 #include "data/loader.h"
+#include "optim/mixing.h"
 #include "train/epochs.h"
 #include "train/resume.h"
 #include "train/run_directory.h"
@@ -40,6 +41,7 @@ struct Session {
   data::TokenCache cache;
   EpochPlan plan;
   Json recipe;
+  optim::AdaptiveConsensus consensus;
   RunState state;
   data::ValidationSubset subset;
   backend::Context context;

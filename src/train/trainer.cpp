@@ -8,7 +8,9 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/error.h"
+#include "optim/schedule.h"
 #include "train/checkpoints.h"
+#include "train/evaluated_model.h"
 #include "train/metrics.h"
 #include "train/session.h"
 #include "train/update.h"
@@ -41,7 +43,8 @@ class Trainer {
         stop_(options.stop),
         session_(settings, options, log),
         runner_(session_.context, settings, session_.trained),
-        evaluator_(session_.context, runner_.execution(),
+        evaluated_(session_.context, settings, session_.trained, runner_.execution()),
+        evaluator_(session_.context, evaluated_.execution(),
                    {settings.model.context_length, settings.evaluation.batch_size,
                     settings.training.micro_batch_size}),
         checkpoints_(settings.training, session_.directory.path(), session_.recipe),
@@ -64,6 +67,11 @@ class Trainer {
     log_.info("{} parameters, {} updates in {} epochs, {} tokens; {} threads",
               session_.trained.weights.layout().size(), plan.total_updates(), plan.epochs(),
               plan.tokens(plan.total_blocks()), session_.context.threads());
+    if (workers() > 1) {
+      const config::DecentralizedSettings& decentralized = session_.settings.decentralized;
+      log_.info("{} workers mix: topology {}, scheme {}", workers(),
+                config::name(decentralized.topology), config::name(decentralized.scheme));
+    }
     tune();
     state_.seconds.startup += startup_.seconds();
     if (!finish_epoch()) return stopped();
@@ -89,21 +97,24 @@ class Trainer {
         result.shapes, result.seconds, result.by_library, result.by_rows, result.by_columns);
   }
 
+  int64_t workers() const { return session_.trained.workers(); }
   int64_t tokens() const { return session_.plan.tokens(state_.position); }
 
   void update() {
     const EpochPlan& plan = session_.plan;
     const int64_t blocks = plan.next_update_blocks(state_.position);
-    const UpdatePosition position{state_.step + 1, plan.tokens(state_.position + blocks),
-                                  plan.tokens(plan.total_blocks())};
+    UpdatePosition position{state_.step + 1, plan.tokens(state_.position + blocks),
+                            plan.tokens(plan.total_blocks())};
+    const double lr =
+        optim::learning_rate(session_.settings.optimizer, position.tokens, position.total_tokens);
+    position.gamma = session_.consensus.gamma(state_.step, lr);
     if (first_update_) {
       log_.info(
           "first update begins {:.3f} s after data and weights were ready, {:.3f} s after start",
           ready_.seconds(), startup_.seconds());
     }
     const Stopwatch watch;
-    read_batch(session_.loader, blocks, session_.trained.workers(),
-               session_.settings.model.context_length, batch_);
+    read_batch(session_.loader, blocks, workers(), session_.settings.model.context_length, batch_);
     const UpdateResult result = runner_.run(batch_, position);
     const double seconds = watch.seconds();
     state_.step = position.step;
@@ -114,13 +125,13 @@ class Trainer {
     window_tokens_ += result.targets;
     window_seconds_ += seconds;
     piece_tokens_ += result.targets;
-    report(result);
+    report(result, position.gamma);
     if (checkpoints_.rolling_due(state_.step)) {
       checkpoint([&] { return checkpoints_.save_latest(state_, session_.trained); });
     }
   }
 
-  void report(const UpdateResult& result) {
+  void report(const UpdateResult& result, double gamma) {
     const EpochPlan& plan = session_.plan;
     const bool last = state_.position == plan.total_blocks();
     const int64_t epoch = plan.completed_epochs(state_.position - 1) + 1;  // of this update
@@ -129,17 +140,25 @@ class Trainer {
                               state_.step, plan.total_updates(), epoch, plan.epochs(),
                               result.mean_loss(), human_count(speed), human_duration(time_left())));
     if (state_.step % session_.settings.training.log_every != 0 && !last) return;
-    metrics_.append(
-        {{"type", kTrainLine},
-         {"step", state_.step},
-         {"tokens", tokens()},
-         {"epoch", epoch},
-         {"loss", json_number(result.mean_loss())},
-         {"grad_norm", json_number(result.largest_grad_norm())},
-         {"lr", json_number(result.lr)},
-         {"tokens_per_second", json_number(rate(window_tokens_, window_seconds_))},
-         {"elapsed_tokens_per_second", json_number(rate(tokens(), state_.seconds.elapsed()))},
-         {"seconds", json_number(state_.seconds.elapsed())}});
+    Json line = {
+        {"type", kTrainLine},
+        {"step", state_.step},
+        {"tokens", tokens()},
+        {"epoch", epoch},
+        {"loss", json_number(result.mean_loss())},
+        {"grad_norm", json_number(result.largest_grad_norm())},
+        {"lr", json_number(result.lr)},
+        {"tokens_per_second", json_number(rate(window_tokens_, window_seconds_))},
+        {"elapsed_tokens_per_second", json_number(rate(tokens(), state_.seconds.elapsed()))},
+        {"seconds", json_number(state_.seconds.elapsed())}};
+    if (workers() > 1) {
+      const auto weights = session_.trained.weights.all();
+      line["largest_loss"] = json_number(result.largest_loss());
+      line["gamma"] = json_number(gamma);
+      line["consensus_distance"] =
+          json_number(ops::consensus_distance<T>(session_.context, weights));
+    }
+    metrics_.append(line);
     window_tokens_ = 0;
     window_seconds_ = 0;
   }
@@ -157,6 +176,7 @@ class Trainer {
     const EpochPlan& plan = session_.plan;
     const int64_t epoch = plan.completed_epochs(state_.position);
     if (epoch == state_.evaluated_epochs) return true;
+    evaluated_.refresh();
     const auto result = evaluate("evaluation", [&](const EvaluationProgress& progress) {
       return evaluator_.run(session_.subset, session_.cache.validation_complete(), progress);
     });
@@ -176,16 +196,20 @@ class Trainer {
       write_json(session_.directory.file("best.json"), to_json(record));
     }
     if (checkpoints_.keeps_epoch(epoch)) {
-      checkpoint([&] { return checkpoints_.save_epoch(epoch, state_, session_.trained); });
+      checkpoint([&] {
+        return checkpoints_.save_epoch(epoch, state_, session_.trained, evaluated_.weights());
+      });
     }
     return true;
   }
 
   // Final checkpoint, then the whole validation split: a stop in between loses no update.
   TrainOutcome finish() {
+    evaluated_.refresh();
     if (checkpoints_.keeps_states()) {
       checkpoint([&] {
-        return checkpoints_.save_final(session_.plan.epochs(), state_, session_.trained);
+        return checkpoints_.save_final(session_.plan.epochs(), state_, session_.trained,
+                                       evaluated_.weights());
       });
     }
     data::ValidationStream stream(session_.cache, session_.settings.model.context_length);
@@ -212,6 +236,7 @@ class Trainer {
                {{"step", state_.step},
                 {"tokens", tokens()},
                 {"epochs", session_.plan.epochs()},
+                {"workers", workers()},
                 {"parameters", session_.trained.weights.layout().size()},
                 {"train_loss", state_.train_loss ? json_number(*state_.train_loss) : Json(nullptr)},
                 {"validation", to_json(validation)},
@@ -264,6 +289,7 @@ class Trainer {
   Session<T> session_;
   Stopwatch ready_;  // data and weights are
   UpdateRunner<T> runner_;
+  EvaluatedModel<T> evaluated_;
   Evaluator<T> evaluator_;
   Checkpoints checkpoints_;
   MetricsFile metrics_;

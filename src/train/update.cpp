@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
+#include "optim/mixing.h"
 #include "optim/schedule.h"
 
 namespace saddle::train {
@@ -73,6 +74,10 @@ double UpdateResult::mean_loss() const {
   return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
 }
 
+double UpdateResult::largest_loss() const {
+  return *std::ranges::max_element(losses);
+}
+
 double UpdateResult::largest_grad_norm() const {
   return *std::ranges::max_element(grad_norms);
 }
@@ -82,6 +87,7 @@ UpdateRunner<T>::UpdateRunner(backend::Context& context, const config::Settings&
                               TrainedModel<T>& trained)
     : context_(context),
       optimizer_(settings.optimizer),
+      decentralized_(settings.decentralized),
       context_length_(settings.model.context_length),
       micro_batch_size_(settings.training.micro_batch_size),
       trained_(trained),
@@ -153,8 +159,9 @@ UpdateResult UpdateRunner<T>::run(const UpdateBatch& batch, const UpdatePosition
     scales.push_back(optim::clip_scale(norm, optimizer_.grad_clip));
   }
   result.lr = optim::learning_rate(optimizer_, position.tokens, position.total_tokens);
-  trained_.optimizer.update(context_, result.lr, position.step, scales, trained_.gradients,
-                            trained_.weights);
+  trained_.optimizer.update(
+      context_, result.lr, position.step, scales, trained_.gradients, trained_.weights,
+      optim::mixing_of_update(decentralized_, position.step - 1, position.gamma));
   return result;
 }
 

@@ -1,4 +1,5 @@
-// One production update: gradients accumulated over microbatches, finite checks, clipping, AdamW.
+// One production update: gradients accumulated over microbatches, finite checks, clipping, AdamW,
+// and the mixing of several workers.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct UpdatePosition {
   int64_t step = 0;          // number of this update, from 1
   int64_t tokens = 0;        // targets trained on when it is done
   int64_t total_tokens = 0;  // of the whole run
+  double gamma = 1;          // how strongly several workers mix (optim/mixing.h)
 };
 
 struct UpdateResult {
@@ -39,6 +41,7 @@ struct UpdateResult {
   int64_t targets = 0;  // valid ones, of all workers
 
   double mean_loss() const;
+  double largest_loss() const;
   double largest_grad_norm() const;
 };
 
@@ -69,8 +72,9 @@ class UpdateRunner {
   // Returns losses, norms and targets; lr stays 0. Errors: kData when a worker has no valid target.
   UpdateResult accumulate_gradients(const UpdateBatch& batch);
 
-  // The whole update. When a loss or gradient norm is not finite: an Error of kind kNumeric with
-  // step, tokens and the number, before weights or moments change.
+  // The whole update; several workers mix as settings.decentralized says, in the phase of the
+  // topology at update position.step - 1. When a loss or gradient norm is not finite: an Error of
+  // kind kNumeric with step, tokens and the number, before weights or moments change.
   UpdateResult run(const UpdateBatch& batch, const UpdatePosition& position);
 
   model::Execution<T>& execution() { return *execution_; }
@@ -81,6 +85,7 @@ class UpdateRunner {
 
   backend::Context& context_;
   config::OptimizerSettings optimizer_;
+  config::DecentralizedSettings decentralized_;
   int64_t context_length_;
   int64_t micro_batch_size_;
   TrainedModel<T>& trained_;

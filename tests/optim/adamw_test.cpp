@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -153,6 +154,36 @@ TEST(AdamW, AChangedMomentIsUsed) {
   // m = 0.9, corrected 9; v = 0.95, corrected 19.
   EXPECT_NEAR(values_of(weights, 1)[3], -0.001 * 9 / (std::sqrt(19.0) + 1e-8), 1e-17);
   EXPECT_EQ(values_of(weights, 0)[0], 0.0);
+}
+
+// Of two workers whose gains 1 and 3 are mixed, the second has moments 1 and no gradient.
+TEST(AdamW, AChangedMomentOfAWorkerIsUsedWithMixing) {
+  const config::OptimizerSettings settings;
+  const auto gains_after = [&](ops::Mixing::Order order) {
+    backend::Context context(1);
+    Arena<double> weights(context, small_layout(), 2);
+    const Arena<double> gradients(context, small_layout(), 2);  // zero
+    std::vector<double> gains(14, 1.0);
+    std::fill(gains.begin() + 7, gains.end(), 3.0);
+    backend::copy_from_host<double>(gains.data(), 0, weights.view(1));
+    AdamW<double> optimizer(context, settings, weights);
+    const std::vector<double> moment(7, 1.0);
+    const auto second = [](const Arena<double>& arena) { return arena.view(1).worker_range(1, 1); };
+    backend::copy_from_host<double>(moment.data(), 0, second(optimizer.first_moments()));
+    backend::copy_from_host<double>(moment.data(), 0, second(optimizer.second_moments()));
+    optimizer.update(context, 0.001, 1, {1.0, 1.0}, gradients, weights,
+                     {{0.5, 0.5, 0.5, 0.5}, order});
+    EXPECT_EQ(values_of(optimizer.first_moments(), 1)[0], 0.0) << "moments are not mixed";
+    EXPECT_NEAR(values_of(optimizer.second_moments(), 1)[7], 0.95, 1e-16);
+    return values_of(weights, 1);
+  };
+  const double step = 0.001 * 9 / (std::sqrt(19.0) + 1e-8);  // as above
+  const std::vector<double> awc = gains_after(ops::Mixing::Order::kBeforeStep);
+  EXPECT_EQ(awc[3], 2.0);
+  EXPECT_NEAR(awc[7 + 3], 2.0 - step, 1e-15);
+  const std::vector<double> atc = gains_after(ops::Mixing::Order::kAfterStep);
+  EXPECT_NEAR(atc[3], (1.0 + 3.0 - step) / 2, 1e-15);
+  EXPECT_EQ(atc[7 + 3], atc[3]);
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ inline std::vector<uint16_t> random_ids(int64_t count, int64_t vocab_size, uint6
 // are, for tests of what reads them.
 inline void write_token_cache(const Path& directory, const std::vector<uint16_t>& train,
                               const std::vector<uint16_t>& validation, int64_t vocab_size,
-                              int64_t shard_tokens = kDefaultShardTokens) {
+                              int64_t shard_tokens = kDefaultShardTokens,
+                              bool validation_complete = true) {
   make_directories(directory);
   const auto write_split = [&](Split split, const std::vector<uint16_t>& ids) {
     ShardWriter writer(directory, split, shard_tokens);
@@ -54,6 +55,7 @@ inline void write_token_cache(const Path& directory, const std::vector<uint16_t>
   manifest.shard_tokens = shard_tokens;
   manifest.train = write_split(Split::kTrain, train);
   manifest.validation = write_split(Split::kValidation, validation);
+  manifest.validation.complete = validation_complete;
   write_json(directory / kManifestName, manifest_to_json(manifest));
 }
 

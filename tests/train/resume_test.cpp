@@ -7,48 +7,12 @@
 #include "model/weights_file.h"
 #include "support/expect_error.h"
 #include "train/checkpoints.h"
-#include "train/small_run.h"
+#include "train/run_pieces.h"
 
 namespace saddle::train {
 namespace {
 
 using config::CheckpointPolicy;
-
-// That two finished runs have the same bits everywhere: weights, moments, losses, norms, rates and
-// evaluations.
-void expect_same_run(const SmallRun& run, const SmallRun& reference) {
-  EXPECT_EQ(numbers_of(run.file("metrics.jsonl")), numbers_of(reference.file("metrics.jsonl")));
-  for (const char* name : {"final.state.safetensors", "final.safetensors"}) {
-    EXPECT_EQ(tensor_bytes(run.file(name)), tensor_bytes(reference.file(name))) << name;
-  }
-  Json results[2] = {read_json(run.file("result.json")), read_json(reference.file("result.json"))};
-  for (Json& result : results) {
-    for (const char* field :
-         {"seconds", "tokens_per_second", "elapsed_tokens_per_second", "peak_memory_bytes"}) {
-      result.erase(field);
-    }
-    for (const char* part : {"validation", "last", "best"}) result[part].erase("seconds");
-  }
-  EXPECT_EQ(results[0], results[1]);
-}
-
-// A run in one go, and in pieces cut after the updates `stops`.
-template <class Configure>
-void compare_pieces(Configure configure, const std::vector<int64_t>& stops) {
-  SmallRun reference;
-  configure(reference.settings);
-  ASSERT_TRUE(reference.train().completed);
-
-  SmallRun run;
-  configure(run.settings);
-  for (const int64_t step : stops) {
-    const TrainOutcome outcome = run.train(stop_after(run, step, "auto"));
-    EXPECT_FALSE(outcome.completed);
-    EXPECT_EQ(outcome.state.step, step);
-  }
-  EXPECT_TRUE(run.train(resume_from("auto")).completed);
-  expect_same_run(run, reference);
-}
 
 // Of 40 updates, cut inside an epoch, at an epoch's end (which is then evaluated by the next
 // piece), inside again, and after the last update.

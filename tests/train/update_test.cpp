@@ -5,50 +5,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "model/initial_weights.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
-#include "train/small_run.h"
+#include "train/updater.h"
 
 namespace saddle::train {
 namespace {
-
-config::Settings update_settings(int64_t micro_batch_size, bool compile) {
-  config::Settings settings = small_settings("unused");
-  settings.training.micro_batch_size = micro_batch_size;
-  settings.runtime.compile = compile;
-  return settings;
-}
-
-// A batch of random ids; every third sequence ends in ignored targets, so that microbatches hold
-// different numbers of valid ones.
-UpdateBatch random_batch(int64_t workers, int64_t sequences, const config::ModelSettings& model) {
-  const int64_t size = workers * sequences * model.context_length;
-  UpdateBatch batch;
-  batch.sequences = sequences;
-  const std::vector<uint16_t> ids = data::random_ids(size + 1, model.vocab_size, 5);
-  batch.inputs.assign(ids.begin(), ids.end() - 1);
-  batch.targets.assign(ids.begin() + 1, ids.end());
-  for (int64_t i = 0; i < size; ++i) {
-    const int64_t row = i / model.context_length;
-    if (row % 3 == 1 && i % model.context_length > row % model.context_length) {
-      batch.targets[static_cast<size_t>(i)] = data::kIgnoredTarget;
-    }
-  }
-  return batch;
-}
-
-template <class T>
-struct Updater {
-  Updater(const config::Settings& settings, int64_t workers, int64_t threads = kThreads)
-      : context(static_cast<int>(threads)), trained(context, settings, workers) {
-    model::set_initial_weights<T>(context, settings.model, 7, trained.weights);
-    runner = std::make_unique<UpdateRunner<T>>(context, settings, trained);
-  }
-  backend::Context context;
-  TrainedModel<T> trained;
-  std::unique_ptr<UpdateRunner<T>> runner;
-};
 
 template <class T>
 std::vector<double> gradient(int64_t micro_batch_size, bool compile, double& loss) {
@@ -128,23 +90,6 @@ TEST(UpdateRunner, AgreesWithReferenceValues) {
   compare_with_golden("oneblock", false);
 }
 
-// Everything of a training that an update may change.
-template <class T>
-std::vector<std::vector<T>> memory_of(TrainedModel<T>& trained) {
-  return {backend::to_host<T>(trained.weights.all()),
-          backend::to_host<T>(trained.optimizer.first_moments().all()),
-          backend::to_host<T>(trained.optimizer.second_moments().all())};
-}
-
-// Bits, since NaN is not equal to itself.
-template <class T>
-bool same_bits(const std::vector<std::vector<T>>& a, const std::vector<std::vector<T>>& b) {
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (std::memcmp(a[i].data(), b[i].data(), a[i].size() * sizeof(T)) != 0) return false;
-  }
-  return true;
-}
-
 TEST(UpdateRunner, StopsBeforeAnyChangeWhenANumberIsNotFinite) {
   const config::Settings settings = update_settings(4, true);
   Updater<float> updater(settings, 3);
@@ -189,18 +134,14 @@ TEST(UpdateRunner, WorkersDoNotMix) {
   plant(together.trained.weights, "norm.weight", 1, 1.5);
   const UpdateResult result = together.runner->run(batch, {1, 64, 1000});
   ASSERT_EQ(result.losses.size(), 3U);
-  const auto size = static_cast<size_t>(8 * settings.model.context_length);
   for (size_t n = 0; n < 3; ++n) {
     Updater<double> alone(settings, 1);
     if (n == 1) plant(alone.trained.weights, "norm.weight", 0, 1.5);
-    UpdateBatch own;
-    own.sequences = 8;
-    own.inputs.assign(batch.inputs.begin() + n * size, batch.inputs.begin() + (n + 1) * size);
-    own.targets.assign(batch.targets.begin() + n * size, batch.targets.begin() + (n + 1) * size);
+    const auto worker = static_cast<int64_t>(n);
+    const UpdateBatch own = batch_of(batch, worker, settings.model.context_length);
     const UpdateResult expected = alone.runner->run(own, {1, 64, 1000});
     EXPECT_EQ(result.losses[n], expected.losses[0]);
     EXPECT_EQ(result.grad_norms[n], expected.grad_norms[0]);
-    const auto worker = static_cast<int64_t>(n);
     EXPECT_EQ(golden::parameters_to_host(together.trained.weights, 0, worker),
               golden::parameters_to_host(alone.trained.weights));
   }
