@@ -8,6 +8,7 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(yaml-cpp REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
 
 # Libraries whose packages have no CMake configuration of their own get an imported target here.
 function(saddle_import name header)

@@ -12,7 +12,7 @@ packages=(
   g++ cmake ninja-build git ca-certificates
   libdnnl-dev libblis-openmp-dev libsentencepiece-dev libyaml-cpp-dev nlohmann-json3-dev
   libcli11-dev libfmt-dev libssl-dev zlib1g-dev
-  libcurl4-openssl-dev
+  libcurl4-openssl-dev libeigen3-dev
   # to test and to measure
   libgtest-dev libgmock-dev libbenchmark-dev
   # to draw figures

@@ -74,6 +74,26 @@ void accumulate(Context& context, View<const S> x, View<S> y) {
 }
 
 template <class S>
+void add_scaled(Context& context, double factor, View<const S> x, View<S> y) {
+  check_shape(x.same_shape(y.workers(), y.rows(), y.cols()), "add_scaled", "x");
+  const auto a = static_cast<Plane<S>>(factor);
+  transform(context, y, [&](int64_t n, int64_t row, int64_t first, int64_t end, Span<S> target) {
+    const Span<const S> source = x.row(n, row);
+    SADDLE_INDEPENDENT
+    for (int64_t i = first; i < end; ++i) target.store(i, target.load(i) + source.load(i) * a);
+  });
+}
+
+template <class S>
+void scale(Context& context, double factor, View<S> x) {
+  const auto a = static_cast<Plane<S>>(factor);
+  transform(context, x, [&](int64_t, int64_t, int64_t first, int64_t end, Span<S> target) {
+    SADDLE_INDEPENDENT
+    for (int64_t i = first; i < end; ++i) target.store(i, target.load(i) * a);
+  });
+}
+
+template <class S>
 void round_bf16(Context& context, View<const S> x, View<S> y) {
   check_shape(x.same_shape(y.workers(), y.rows(), y.cols()), "round_bf16", "x");
   transform(context, y, [&](int64_t n, int64_t row, int64_t first, int64_t end, Span<S> target) {
@@ -95,6 +115,8 @@ void round_bf16(Context& context, View<const S> x, View<S> y) {
   template void add_forward<S>(Context&, View<const S>, View<const S>, View<S>); \
   template void subtract<S>(Context&, View<const S>, View<const S>, View<S>);    \
   template void accumulate<S>(Context&, View<const S>, View<S>);                 \
+  template void add_scaled<S>(Context&, double, View<const S>, View<S>);         \
+  template void scale<S>(Context&, double, View<S>);                             \
   template void round_bf16<S>(Context&, View<const S>, View<S>);
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE

@@ -25,6 +25,14 @@ void subtract(Context& context, View<const S> x, View<const S> y, View<S> z);
 template <class S>
 void accumulate(Context& context, View<const S> x, View<S> y);
 
+// y += factor x.
+template <class S>
+void add_scaled(Context& context, double factor, View<const S> x, View<S> y);
+
+// x *= factor.
+template <class S>
+void scale(Context& context, double factor, View<S> x);
+
 // Writes y = x with values rounded to bfloat16 (num/bf16.h) and derivatives as they are; y may be
 // x. For planes of double: a copy.
 template <class S>

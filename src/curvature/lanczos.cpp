@@ -1,0 +1,84 @@
+#include "curvature/lanczos.h"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
+
+namespace saddle::curvature {
+namespace {
+
+template <class T>
+double norm(backend::Context& context, backend::View<const T> x) {
+  return std::sqrt(ops::sum_of_squares<T>(context, x)[0]);
+}
+
+}  // namespace
+
+std::vector<RitzValue> ritz_values(const Tridiagonal& tridiagonal) {
+  const auto size = static_cast<Eigen::Index>(tridiagonal.diagonal.size());
+  if (size == 0) return {};
+  const Eigen::Map<const Eigen::VectorXd> diagonal(tridiagonal.diagonal.data(), size);
+  const Eigen::Map<const Eigen::VectorXd> off(tridiagonal.off_diagonal.data(), size - 1);
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
+  solver.computeFromTridiagonal(diagonal, off);
+  if (solver.info() != Eigen::Success) {
+    fail(ErrorKind::kNumeric, "the eigenvalues of a tridiagonal matrix of size {} were not found",
+         size);
+  }
+  std::vector<RitzValue> values;
+  for (Eigen::Index i = 0; i < size; ++i) {
+    const auto vector = solver.eigenvectors().col(i);
+    values.push_back({solver.eigenvalues()(i),
+                      tridiagonal.off_diagonal.back() * std::abs(vector(size - 1)),
+                      vector(0) * vector(0)});
+  }
+  return values;
+}
+
+template <class T>
+std::optional<Tridiagonal> lanczos(backend::Context& context, const SymmetricOperator<T>& apply,
+                                   int64_t steps, const backend::Arena<T>& basis) {
+  const auto lane = [&](int64_t i) { return basis.all().worker_range(i, 1); };
+  const double start = norm<T>(context, lane(0));
+  if (!(start > 0)) fail(ErrorKind::kInternal, "Lanczos begins at a vector of norm {}", start);
+  ops::scale<T>(context, 1 / start, lane(0));
+
+  Tridiagonal result;
+  double size = 0;  // of the operator, so far
+  for (int64_t i = 0; i < steps; ++i) {
+    const backend::View<T> next = lane(i + 1);
+    if (!apply(lane(i), next)) return std::nullopt;
+    result.diagonal.push_back(ops::dot<T>(context, lane(i), next)[0]);
+    for (int pass = 0; pass < 2; ++pass) {
+      for (int64_t j = i; j >= 0; --j) {
+        ops::add_scaled<T>(context, -ops::dot<T>(context, lane(j), next)[0], lane(j), next);
+      }
+    }
+    const double left = norm<T>(context, next);
+    if (!std::isfinite(left)) {
+      fail(ErrorKind::kNumeric, "the product of the Hessian with Lanczos vector {} is not finite",
+           i);
+    }
+    size = std::max({size, std::abs(result.diagonal.back()), left});
+    // What is left of an exhausted subspace is rounding.
+    const bool exhausted = left <= 100 * std::numeric_limits<T>::epsilon() * size;
+    result.off_diagonal.push_back(exhausted ? 0 : left);
+    if (exhausted) break;
+    ops::scale<T>(context, 1 / left, next);
+  }
+  return result;
+}
+
+#define SADDLE_INSTANTIATE(T)                                                                    \
+  template std::optional<Tridiagonal> lanczos<T>(backend::Context&, const SymmetricOperator<T>&, \
+                                                 int64_t, const backend::Arena<T>&);
+SADDLE_INSTANTIATE(float)
+SADDLE_INSTANTIATE(double)
+#undef SADDLE_INSTANTIATE
+
+}  // namespace saddle::curvature

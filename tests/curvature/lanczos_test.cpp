@@ -1,0 +1,140 @@
+// Operators whose eigenvalues are known.
+#include "curvature/lanczos.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "support/expect_error.h"
+
+namespace saddle::curvature {
+namespace {
+
+template <class T>
+struct Space {
+  Space(int64_t size, int64_t lanes) {
+    tensor::Layout layout;
+    layout.add_vector("x", size);
+    basis = backend::Arena<T>(context, layout, lanes);
+  }
+  void set(int64_t lane, const std::vector<T>& values) {
+    backend::copy_from_host<T>(values.data(), 0, basis.view(0).worker_range(lane, 1));
+  }
+  std::vector<T> get(int64_t lane) const {
+    return backend::to_host<T>(basis.view(0).worker_range(lane, 1));
+  }
+
+  backend::Context context{2};
+  backend::Arena<T> basis;
+};
+
+// Multiplies with a matrix given by its rows. The lanes hold one vector without padding inside.
+template <class T>
+SymmetricOperator<T> product_with(const std::vector<std::vector<double>>& matrix) {
+  return [matrix](backend::View<const T> v, backend::View<T> product) {
+    const std::vector<T> x = backend::to_host<T>(v);
+    std::vector<T> y(x.size());
+    for (size_t i = 0; i < matrix.size(); ++i) {
+      double sum = 0;
+      for (size_t j = 0; j < matrix.size(); ++j) sum += matrix[i][j] * static_cast<double>(x[j]);
+      y[i] = static_cast<T>(sum);
+    }
+    backend::copy_from_host<T>(y.data(), 0, product);
+    return true;
+  };
+}
+
+std::vector<std::vector<double>> diagonal_matrix(const std::vector<double>& values) {
+  std::vector<std::vector<double>> matrix(values.size(), std::vector<double>(values.size()));
+  for (size_t i = 0; i < values.size(); ++i) matrix[i][i] = values[i];
+  return matrix;
+}
+
+// With as many steps as dimensions all eigenvalues come out, and the weights are the squared
+// components of the start vector.
+TEST(Lanczos, FindsAllOfASmallOperator) {
+  const std::vector<double> eigenvalues = {-3, -0.5, 1, 2, 7};
+  const std::vector<double> start = {1, 2, -1, 3, 1};  // squared norm 16
+  Space<double> space(5, 6);
+  space.set(0, start);
+  const auto found = lanczos<double>(
+      space.context, product_with<double>(diagonal_matrix(eigenvalues)), 5, space.basis);
+  ASSERT_TRUE(found.has_value());
+  const std::vector<RitzValue> ritz = ritz_values(*found);
+  ASSERT_EQ(ritz.size(), 5U);
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_NEAR(ritz[i].value, eigenvalues[i], 1e-12);
+    EXPECT_NEAR(ritz[i].weight, start[i] * start[i] / 16, 1e-12);
+    EXPECT_EQ(ritz[i].residual, 0);
+  }
+}
+
+// The eigenvalues of the second-difference matrix of n points: 2 - 2 cos(pi k / (n + 1)). Far more
+// steps than the outer ones need; in float, orthogonality must not be lost.
+TEST(Lanczos, FindsTheOuterEigenvaluesFirstAndTellsHowNear) {
+  constexpr int64_t kSize = 200, kSteps = 120;
+  std::vector<std::vector<double>> matrix(kSize, std::vector<double>(kSize));
+  for (int64_t i = 0; i < kSize; ++i) {
+    matrix[i][i] = 2;
+    if (i > 0) matrix[i][i - 1] = matrix[i - 1][i] = -1;
+  }
+  Space<float> space(kSize, kSteps + 1);
+  std::vector<float> start(kSize);
+  const RandomStream stream(1, RandomPurpose::kTest);
+  for (int64_t i = 0; i < kSize; ++i) start[i] = static_cast<float>(stream.normal(i));
+  space.set(0, start);
+  const auto found =
+      lanczos<float>(space.context, product_with<float>(matrix), kSteps, space.basis);
+  const std::vector<RitzValue> ritz = ritz_values(found.value());
+  for (int k = 0; k < 4; ++k) {
+    const double expected = 2 - 2 * std::cos(M_PI * static_cast<double>(kSize - k) / (kSize + 1));
+    const RitzValue& value = ritz[ritz.size() - 1 - k];
+    // Float products of norm 4, and what Lanczos has not found yet.
+    EXPECT_NEAR(value.value, expected, 4e-6 + value.residual);
+    EXPECT_LT(value.residual, 1e-2);
+  }
+  double weights = 0;
+  for (const RitzValue& value : ritz) weights += value.weight;
+  EXPECT_NEAR(weights, 1, 1e-12);
+  for (int64_t a = 0; a < kSteps; a += 17) {
+    for (int64_t b = 0; b <= a; b += 13) {
+      const std::vector<float> x = space.get(a), y = space.get(b);
+      const double dot = std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+      EXPECT_NEAR(dot, a == b ? 1 : 0, 1e-6) << a << " " << b;
+    }
+  }
+}
+
+// A start vector inside an invariant subspace.
+TEST(Lanczos, StopsWhereTheSubspaceIsExhausted) {
+  Space<double> space(4, 5);
+  space.set(0, {1, 1, 0, 0});
+  const auto found = lanczos<double>(
+      space.context, product_with<double>(diagonal_matrix({2, 5, 7, 9})), 4, space.basis);
+  const std::vector<RitzValue> ritz = ritz_values(found.value());
+  ASSERT_EQ(ritz.size(), 2U);
+  EXPECT_NEAR(ritz[0].value, 2, 1e-13);
+  EXPECT_NEAR(ritz[1].value, 5, 1e-13);
+}
+
+TEST(Lanczos, StopsWhenAskedAndRefusesZeroAndNan) {
+  Space<double> space(3, 3);
+  space.set(0, {1, 2, 3});
+  EXPECT_FALSE(lanczos<double>(
+                   space.context, [](auto, auto) { return false; }, 2, space.basis)
+                   .has_value());
+  expect_error(ErrorKind::kNumeric, {"Lanczos vector 0"}, [&] {
+    lanczos<double>(space.context, product_with<double>(diagonal_matrix({1, NAN, 1})), 2,
+                    space.basis);
+  });
+  space.set(0, {0, 0, 0});
+  expect_error(ErrorKind::kInternal, {"norm 0"}, [&] {
+    lanczos<double>(space.context, product_with<double>(diagonal_matrix({1, 1, 1})), 2,
+                    space.basis);
+  });
+}
+
+}  // namespace
+}  // namespace saddle::curvature
