@@ -38,9 +38,10 @@ void check_same_beginning(const data::TokenCache& cache, const data::TokenCache&
 
 class DataCase {
  public:
-  // `cache` must outlive it; `run` are the settings that the run was trained with. Errors: kConfig
-  // when the cache is too small, with the command that makes one that is large enough, and when the
-  // batches cannot be divided among the workers.
+  // `cache` must outlive it; `run` are the settings that the run was trained with, and its
+  // runtime.output_dir is where its resolved.yaml lies. Errors: kData when the cache is too small,
+  // with the command that makes one that is large enough; kConfig when the batches cannot be
+  // divided among the workers.
   DataCase(const data::TokenCache& cache, const config::Settings& run, DataCaseKind kind,
            int64_t workers = 1);
 

@@ -133,6 +133,29 @@ TEST_F(LoaderTest, GivesTheBlocksOfTheOrder) {
   }
 }
 
+TEST_F(LoaderTest, LeavesOutTheFirstBlocks) {
+  const TokenCache cache(directory_);
+  for (const bool prefetch : {false, true}) {
+    LoaderOptions later = options(prefetch);
+    later.first_block = 20;
+    later.total_blocks = kBlocks - 20;
+    TrainingLoader loader(cache, later);
+    std::vector<int64_t> expected = whole_order(kBlocks - 20, 5, 42);
+    for (int64_t& block : expected) block += 20;
+    EXPECT_EQ(take(&loader, kBlocks - 20), expected);
+  }
+  LoaderOptions options = LoaderTest::options();
+  options.first_block = 1;
+  expect_error(ErrorKind::kData, {"38 sequences", "305", "297"},
+               [&] { TrainingLoader(cache, options); });
+  options.first_block = -1;
+  expect_error(ErrorKind::kInternal, {"begin at block -1"},
+               [&] { TrainingLoader(cache, options); });
+  options.first_block = INT64_MAX;
+  expect_error(ErrorKind::kInternal, {"cannot begin at block"},
+               [&] { TrainingLoader(cache, options); });
+}
+
 TEST_F(LoaderTest, StartsAnywhere) {
   const TokenCache cache(directory_);
   const std::vector<int64_t> order = whole_order(kBlocks, 5, 42);
