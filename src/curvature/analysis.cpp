@@ -114,7 +114,7 @@ class Analysis {
         settings_(run_settings(options)),
         cache_(open_cache(options, settings_)),
         context_(train::computing_threads(settings_)),
-        checkpoints_(find_checkpoints(options.run, settings_, options.checkpoints)),
+        checkpoints_(open_checkpoints()),
         own_(own_directions<T>(context_, options.run, settings_, options.directions,
                                options.between)),
         cases_(open_cases()),
@@ -142,6 +142,14 @@ class Analysis {
 
  private:
   using Work = std::pair<const Checkpoint*, const DataCase*>;
+
+  std::vector<Checkpoint> open_checkpoints() const {
+    std::vector<Checkpoint> checkpoints =
+        find_checkpoints(options_.run, settings_, options_.checkpoints);
+    if (!options_.consensus || settings_.decentralized.num_models == 1) return checkpoints;
+    for (Checkpoint& checkpoint : checkpoints) find_workers(options_.run, settings_, checkpoint);
+    return checkpoints;
+  }
 
   std::unique_ptr<DataCase> open_case(DataCaseKind kind) const {
     try {
@@ -183,9 +191,9 @@ class Analysis {
               data_case_name(data.kind()), data.blocks(), data.batches());
     const Stopwatch watch;
     model::load_weights<T>(checkpoint.file, settings_.model, weights_);
-    const auto result =
-        measure_case<T>(context_, settings_, data, weights_, measure_options(options_),
-                        {own_.directions, {}}, stop_, log_);
+    const auto result = measure_case<T>(
+        context_, settings_, data, weights_, measure_options(options_),
+        {own_.directions, consensus_errors<T>(settings_.model, checkpoint)}, stop_, log_);
     log_.finish_progress();
     if (!result) return false;
     results_.write(checkpoint, data, *result, watch.seconds(),

@@ -170,4 +170,30 @@ std::vector<Checkpoint> find_checkpoints(const Path& run, const config::Settings
   return checkpoints;
 }
 
+void find_workers(const Path& run, const config::Settings& settings, Checkpoint& checkpoint) {
+  const auto file_of_worker = [&](const std::string& name, int64_t worker) {
+    return run / fmt::format("node-{:03}", worker) / (name + std::string(kSuffix));
+  };
+  std::string name = checkpoint.names[0];
+  for (const std::string& other : checkpoint.names) {
+    if (!std::filesystem::exists(file_status(file_of_worker(other, 0)))) continue;
+    name = other;
+    break;
+  }
+  std::string hashes;
+  checkpoint.workers.clear();
+  for (int64_t worker = 0; worker < settings.decentralized.num_models; ++worker) {
+    const Path file = file_of_worker(name, worker);
+    if (!std::filesystem::exists(file_status(file))) {
+      fail(ErrorKind::kConfig,
+           "the weights of worker {} at {} ('{}') are missing: without them choose --no-consensus",
+           worker, name, file.string());
+    }
+    check_loads(file, settings.model);
+    hashes += weights_sha256(file, settings.model);
+    checkpoint.workers.push_back(file);
+  }
+  checkpoint.workers_sha256 = sha256_hex(hashes);
+}
+
 }  // namespace saddle::curvature

@@ -20,6 +20,10 @@ struct Checkpoint {
   std::optional<int64_t> epoch;
   std::optional<int64_t> step;
   std::optional<int64_t> tokens;  // targets trained on
+  // Of a packed run whose consensus errors are measured: the weights of each worker, and the
+  // SHA-256 of all their weights_sha256; else nothing.
+  std::vector<Path> workers;
+  std::string workers_sha256;
 };
 
 inline constexpr const char* kAllCheckpoints = "all";
@@ -36,6 +40,11 @@ Checkpoint find_checkpoint(const Path& run, const config::Settings& settings,
 // find_checkpoint(); kConfig when the run has none.
 std::vector<Checkpoint> find_checkpoints(const Path& run, const config::Settings& settings,
                                          const std::vector<std::string>& names);
+
+// Sets `workers` of a checkpoint of a packed run: node-NNN/NAME.safetensors beside it, for the
+// first of its names that has them. Errors: kConfig when a file is missing; those of
+// find_checkpoint().
+void find_workers(const Path& run, const config::Settings& settings, Checkpoint& checkpoint);
 
 // SHA-256 over the tensors of `file` that a model of these settings has, in canonical order.
 std::string weights_sha256(const Path& file, const config::ModelSettings& model);

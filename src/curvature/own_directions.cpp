@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/sha256.h"
-#include "curvature/analysis_checkpoints.h"
 #include "model/parameters.h"
 #include "model/weights_file.h"
 
@@ -95,10 +94,23 @@ CheckedDirections<T> own_directions(backend::Context& context, const Path& run,
   return checked;
 }
 
-#define SADDLE_INSTANTIATE(T)                                                            \
-  template CheckedDirections<T> own_directions<T>(                                       \
-      backend::Context&, const Path&, const config::Settings&, const std::vector<Path>&, \
-      const std::vector<std::array<std::string, 2>>&);
+template <class T>
+std::vector<NamedDirection<T>> consensus_errors(const config::ModelSettings& model,
+                                                const Checkpoint& checkpoint) {
+  std::vector<NamedDirection<T>> errors;
+  for (const Path& worker : checkpoint.workers) {
+    errors.push_back(
+        difference<T>(checkpoint.file, worker, fmt::format("worker {}", errors.size()), model));
+  }
+  return errors;
+}
+
+#define SADDLE_INSTANTIATE(T)                                                               \
+  template CheckedDirections<T> own_directions<T>(                                          \
+      backend::Context&, const Path&, const config::Settings&, const std::vector<Path>&,    \
+      const std::vector<std::array<std::string, 2>>&);                                      \
+  template std::vector<NamedDirection<T>> consensus_errors<T>(const config::ModelSettings&, \
+                                                              const Checkpoint&);
 SADDLE_INSTANTIATE(float)
 SADDLE_INSTANTIATE(double)
 #undef SADDLE_INSTANTIATE

@@ -1,4 +1,5 @@
-// Directions of the user's own: files of weights' shapes, and differences of checkpoints.
+// Directions that are read from files: the user's own, differences of checkpoints, and the errors
+// of a packed run's workers.
 #pragma once
 
 #include <array>
@@ -8,6 +9,7 @@
 #include "backend/context.h"
 #include "base/files.h"
 #include "config/settings.h"
+#include "curvature/analysis_checkpoints.h"
 #include "curvature/analysis_identity.h"
 #include "curvature/measure_case.h"
 
@@ -31,5 +33,11 @@ CheckedDirections<T> own_directions(backend::Context& context, const Path& run,
                                     const config::Settings& settings,
                                     const std::vector<Path>& files,
                                     const std::vector<std::array<std::string, 2>>& between);
+
+// The consensus errors of a checkpoint of a packed run: for each of its `workers` the weights of
+// that worker minus those of the checkpoint, their average; named "worker 0", ...
+template <class T>
+std::vector<NamedDirection<T>> consensus_errors(const config::ModelSettings& model,
+                                                const Checkpoint& checkpoint);
 
 }  // namespace saddle::curvature

@@ -81,14 +81,18 @@ auto place_in_order(const Json& content) {
       checkpoint["names"][0].get<std::string>(), content["case"].get<std::string>());
 }
 
-std::vector<std::pair<Path, Json>> case_files(const Path& directory) {
-  std::vector<std::pair<Path, Json>> files;
-  for (const std::string& name : names_in(directory)) {
-    if (is_case_file(name)) files.emplace_back(directory / name, read_case(directory / name));
-  }
-  std::ranges::stable_sort(files, [](const auto& a, const auto& b) {
-    return place_in_order(a.second) < place_in_order(b.second);
+void sort_cases(std::vector<CaseFile>& files) {
+  std::ranges::stable_sort(files, [](const CaseFile& a, const CaseFile& b) {
+    return place_in_order(a.content) < place_in_order(b.content);
   });
+}
+
+std::vector<CaseFile> case_files(const Path& directory) {
+  std::vector<CaseFile> files;
+  for (const std::string& name : names_in(directory)) {
+    if (is_case_file(name)) files.push_back({directory / name, read_case(directory / name)});
+  }
+  sort_cases(files);
   return files;
 }
 
@@ -153,6 +157,7 @@ ResultsDirectory::ResultsDirectory(const Path& path, const Path& run, Json ident
       if (record.contains("file")) records_[record["file"].get<std::string>()] = record;
     }
   }
+  files_ = case_files(path_);
   write_tables();
 }
 
@@ -160,17 +165,17 @@ Json ResultsDirectory::case_identity(const Checkpoint& checkpoint, const DataCas
   Json identity = identity_;
   identity["case.weights_sha256"] = checkpoint.weights_sha256;
   identity["case.data"] = data.describe();
+  if (!checkpoint.workers.empty()) identity["case.workers_sha256"] = checkpoint.workers_sha256;
   return identity;
 }
 
-ResultsDirectory::Place ResultsDirectory::find(const Checkpoint& checkpoint,
-                                               DataCaseKind kind) const {
-  Place place{path_ / file_name(checkpoint, kind), nullptr};
-  for (const auto& [file, content] : case_files(path_)) {
-    if (content["case"] != data_case_name(kind)) continue;
-    const Json& known = content["checkpoint"];
+CaseFile* ResultsDirectory::find(const Checkpoint& checkpoint, DataCaseKind kind) {
+  CaseFile* found = nullptr;
+  for (CaseFile& file : files_) {
+    if (file.content["case"] != data_case_name(kind)) continue;
+    const Json& known = file.content["checkpoint"];
     if (known["weights_sha256"] == checkpoint.weights_sha256) {
-      place = {file, content};
+      found = &file;
       continue;
     }
     for (const std::string& name : checkpoint.names) {
@@ -178,26 +183,25 @@ ResultsDirectory::Place ResultsDirectory::find(const Checkpoint& checkpoint,
       fail(ErrorKind::kConfig,
            "'{}' holds results of other weights under the name {} (weights_sha256: there {}, now "
            "{}); choose a new --output",
-           file.string(), name, known["weights_sha256"].dump(), checkpoint.weights_sha256);
+           file.path.string(), name, known["weights_sha256"].get<std::string>(),
+           checkpoint.weights_sha256);
     }
   }
-  return place;
+  return found;
 }
 
 bool ResultsDirectory::has(const Checkpoint& checkpoint, const DataCase& data) {
-  Place place = find(checkpoint, data.kind());
-  if (place.content.is_null()) return false;
-  check_same_identity(case_identity(checkpoint, data), place.content["identity"],
-                      place.file.string());
-  Json& known = place.content["checkpoint"];
-  const size_t names = known["names"].size();
+  CaseFile* file = find(checkpoint, data.kind());
+  if (file == nullptr) return false;
+  check_same_identity(case_identity(checkpoint, data), file->content["identity"],
+                      file->path.string());
+  Json& known = file->content["checkpoint"]["names"];
+  const size_t names = known.size();
   for (const std::string& name : checkpoint.names) {
-    if (std::ranges::find(known["names"], Json(name)) == known["names"].end()) {
-      known["names"].push_back(name);
-    }
+    if (std::ranges::find(known, Json(name)) == known.end()) known.push_back(name);
   }
-  if (known["names"].size() > names) {
-    write_json(place.file, place.content);
+  if (known.size() > names) {
+    write_json(file->path, file->content);
     write_tables();
   }
   return true;
@@ -212,15 +216,17 @@ void ResultsDirectory::write(const Checkpoint& checkpoint, const DataCase& data,
   content.update(to_json(result));
   content["identity"] = case_identity(checkpoint, data);
   write_json(file, content);
+  files_.push_back({file, std::move(content)});
   Json record = {{"finished", utc_timestamp()}, {"seconds", json_number(seconds)}};
   record.update(about);
   records_[file.filename().string()] = record;
   write_tables();
 }
 
-void ResultsDirectory::write_tables() const {
+void ResultsDirectory::write_tables() {
+  sort_cases(files_);
   Json cases = Json::array(), checkpoints = Json::array(), contents = Json::array();
-  for (const auto& [file, content] : case_files(path_)) {
+  for (const auto& [file, content] : files_) {
     const std::string name = file.filename().string();
     Json entry = {{"file", name},
                   {"case", content["case"]},
@@ -244,7 +250,7 @@ void ResultsDirectory::write_tables() const {
 
 Json ResultsDirectory::cases(const Path& path) {
   Json contents = Json::array();
-  for (const auto& [file, content] : case_files(path)) contents.push_back(content);
+  for (CaseFile& file : case_files(path)) contents.push_back(std::move(file.content));
   return contents;
 }
 

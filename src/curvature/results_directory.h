@@ -3,8 +3,8 @@
 //   lock                   held by the process that writes
 //   manifest.json          format, identity (analysis_identity.h), the run, checkpoints with all
 //                          their names, and of each case where, when and how long it was measured
-//   CHECKPOINT.CASE.json   everything measured in one case (case_json.h), with its identity; its
-//                          bytes depend on nothing but what decides the numbers
+//   CHECKPOINT.CASE.json   everything measured in one case (case_json.h), with its identity; no
+//                          times, so that a repeated measurement gives the same bytes
 //   summary.csv            one line a case
 //
 // Each file is written whole or not at all. The case files tell what is finished; manifest.json and
@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -23,6 +24,11 @@
 namespace saddle::curvature {
 
 inline constexpr const char* kAnalysisFormat = "saddle analysis 1";
+
+struct CaseFile {
+  Path path;
+  Json content;
+};
 
 class ResultsDirectory {
  public:
@@ -47,18 +53,16 @@ class ResultsDirectory {
   static Json cases(const Path& path);
 
  private:
-  struct Place {
-    Path file;
-    Json content;  // null: not measured yet
-  };
-  Place find(const Checkpoint& checkpoint, DataCaseKind kind) const;
+  // The content of the case file of these weights; null when there is none.
+  CaseFile* find(const Checkpoint& checkpoint, DataCaseKind kind);
   Json case_identity(const Checkpoint& checkpoint, const DataCase& data) const;
-  void write_tables() const;
+  void write_tables();
 
   Path path_;
   Path run_;
   Json identity_;
   FileLock lock_;
+  std::vector<CaseFile> files_;
   Json records_ = Json::object();  // of the cases, by file name: finished, seconds, machine
 };
 

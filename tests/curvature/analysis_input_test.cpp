@@ -272,5 +272,61 @@ TEST_F(AnalysisInput, ACacheOfOtherTokensIsRefused) {
   expect_refusal(ErrorKind::kConfig, {"not the one that the run was trained on", "--cache"});
 }
 
+// Three workers in a ring, which they leave with different weights.
+class PackedAnalysisInput : public AnalysisInput {
+ protected:
+  PackedAnalysisInput() {
+    config::Settings settings = run_.settings;
+    settings.decentralized.num_models = 3;
+    settings.decentralized.topology = config::Topology::kOnePeerRing;
+    settings.training.micro_batch_size = 4;
+    settings.training.batch_tokens = 3 * 4 * 8;
+    settings.training.max_tokens = 270 * 8;
+    settings.runtime.output_dir = (run_.directory / "packed").string();
+    Log log = Log::silent();
+    train::run_training(settings, {}, log);
+    options_.run = settings.runtime.output_dir;
+    options_.noise_samples = std::nullopt;
+  }
+};
+
+TEST_F(PackedAnalysisInput, LocalBatchesAndConsensusErrorsAreMeasured) {
+  options_.checkpoints = {"epoch-010"};
+  const Json content = measured("epoch-010");
+  // 27 sequences: two batches of 4 for each of 3 workers, then one of 1.
+  ASSERT_EQ(content["noise"].size(), 9);
+  EXPECT_EQ(content["noise"][4]["worker"], 1);
+  EXPECT_EQ(content["noise"][4]["batch"], 1);
+  EXPECT_EQ(content["noise"][4]["targets"], 4 * 8);
+  EXPECT_EQ(content["noise"][8]["targets"], 1 * 8);
+  ASSERT_EQ(content["consensus"].size(), 3);
+  const Tensors average(options_.run / "epoch-010.safetensors");
+  for (size_t worker = 0; worker < 3; ++worker) {
+    Tensors own(options_.run / fmt::format("node-{:03}", worker) / "epoch-010.safetensors");
+    Tensors mean = average;
+    double squares = 0;
+    for (size_t i = 0; i < own.all().size(); ++i) {
+      for (size_t k = 0; k < own.all()[i].second.size(); ++k) {
+        const double error = static_cast<double>(own.all()[i].second[k]) - mean.all()[i].second[k];
+        squares += error * error;
+      }
+    }
+    const Json& found = content["consensus"][worker];
+    EXPECT_EQ(found["name"], fmt::format("worker {}", worker));
+    // Each error is rounded to float32.
+    EXPECT_NEAR(found["squared_norm"], squares, 1e-6 * squares);
+    EXPECT_GT(squares, 0);
+  }
+}
+
+TEST_F(PackedAnalysisInput, WithoutTheWeightsOfAWorker) {
+  std::filesystem::remove(options_.run / "node-001" / "final.safetensors");
+  std::filesystem::remove(options_.run / "node-000" / "epoch-010.safetensors");
+  options_.checkpoints = {"final"};
+  expect_refusal(ErrorKind::kConfig, {"worker 1", "--no-consensus"});
+  options_.consensus = false;
+  EXPECT_TRUE(measured("final")["consensus"].empty());
+}
+
 }  // namespace
 }  // namespace saddle::curvature
