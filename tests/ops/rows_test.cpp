@@ -215,12 +215,27 @@ TEST(Elementwise, FillsAndCopiesEveryPlane) {
   EXPECT_EQ(y.view().row(1, 2).load(0).t, x.view().row(1, 2).load(0).t);
 }
 
+TEST(Elementwise, SubtractsEveryPlane) {
+  Context context(2);
+  const auto x = random_tensor<Dual<double>>(context, 2, 3, 40000, 1);
+  const auto y = random_tensor<Dual<double>>(context, 2, 3, 40000, 2);
+  std::vector<double> expected = numbers_of<Dual<double>>(x);
+  const std::vector<double> subtracted = numbers_of<Dual<double>>(y);
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] -= subtracted[i];
+  const Tensor<Dual<double>> z(context, 2, 3, 40000);
+  subtract<Dual<double>>(context, x, y, z);
+  EXPECT_EQ(numbers_of<Dual<double>>(z), expected);
+  subtract<Dual<double>>(context, x, y, y);  // over one of its inputs
+  EXPECT_EQ(numbers_of<Dual<double>>(y), expected);
+}
+
 TEST(Elementwise, RefusesShapesThatDoNotFit) {
   Context context(1);
   const Tensor<float> x(context, 1, 2, 3), y(context, 1, 3, 2);
   expect_error(ErrorKind::kInternal, {"copy"}, [&] { copy<float>(context, x, y); });
   expect_error(ErrorKind::kInternal, {"add_forward"},
                [&] { add_forward<float>(context, x, x, y); });
+  expect_error(ErrorKind::kInternal, {"subtract"}, [&] { subtract<float>(context, x, y, x); });
   expect_error(ErrorKind::kInternal, {"dot"}, [&] { dot<float>(context, x, y); });
 }
 
