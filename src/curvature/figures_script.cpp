@@ -28,8 +28,8 @@ constexpr const char* kGray = "#999999";
 constexpr double kMargin = 1.2;  // of a logarithmic axis around its values
 
 // Where a logarithmic axis over such a range has labels, in multiples of powers of ten.
-std::vector<int> factors(double range) {
-  if (range < 30) return {1, 2, 3, 5, 7};
+std::vector<double> factors(double range) {
+  if (range < 30) return {1, 1.5, 2, 3, 5, 7};
   if (range < 1000) return {1, 2, 5};
   return {1};
 }
@@ -142,8 +142,8 @@ class Script {
     }
     text_ += fmt::format(
         "set label 9 '{}' at graph 0.5,0.5 center textcolor rgb '#666666'\n"
-        "set xrange [0:1]\nset yrange [0.1:1]\nplot NaN notitle\n"
-        "unset label 9\nset xrange [0:*]\nset yrange [*:*]\n",
+        "set xrange [0:1]\nset yrange [0.1:1]\nset format ''\nplot NaN notitle\n"
+        "unset label 9\nset xrange [0:*]\nset yrange [*:*]\nset format x '%g'\n",
         nothing);
   }
 
@@ -155,7 +155,10 @@ class Script {
   }
 
   void linear_axis(const char* label) {
-    text_ += fmt::format("set ylabel '{}'\nset format y '%g'\n", label);
+    text_ += fmt::format(
+        "set ylabel '{}'\nset format y '%g'\n"
+        "set offsets 0,graph 0.02,graph 0.04,graph 0.04\n",
+        label);
   }
 
   // A logarithmic axis a little wider than the values of these columns, with more labels the fewer
@@ -175,7 +178,7 @@ class Script {
     if (training) {
       for (const auto& [tokens, norm] : data_.training) see(norm);
     }
-    text_ += "set logscale y\n";
+    text_ += "set offsets 0,graph 0.02,0,0\nset logscale y\n";
     if (most == 0) return;
     least /= kMargin;
     most *= kMargin;
@@ -183,7 +186,7 @@ class Script {
     const int first = static_cast<int>(std::floor(std::log10(least)));
     const int last = static_cast<int>(std::floor(std::log10(most)));
     for (int power = first; power <= last; ++power) {
-      for (const int factor : factors(most / least)) {
+      for (const double factor : factors(most / least)) {
         const double value = factor * std::pow(10.0, power);
         if (value < least || value > most) continue;
         labels.push_back(fmt::format("'{:g}' {:g}", value, value));
