@@ -56,12 +56,11 @@ std::unique_ptr<QuadraticForms<T>> make_dual_forms(backend::Context& context,
   return std::make_unique<DualForms<T>>(context, model, execution, sequences, weights);
 }
 
-#define SADDLE_INSTANTIATE(T)                                                      \
-  template std::unique_ptr<QuadraticForms<T>> make_dual_forms<T>(                  \
-      backend::Context&, const config::ModelSettings&, FormOptions, bool, int64_t, \
-      const backend::Arena<T>&);
-SADDLE_INSTANTIATE(float)
-SADDLE_INSTANTIATE(double)
-#undef SADDLE_INSTANTIATE
+template std::unique_ptr<QuadraticForms<float>> make_dual_forms<float>(
+    backend::Context&, const config::ModelSettings&, FormOptions, bool, int64_t,
+    const backend::Arena<float>&);
+template std::unique_ptr<QuadraticForms<double>> make_dual_forms<double>(
+    backend::Context&, const config::ModelSettings&, FormOptions, bool, int64_t,
+    const backend::Arena<double>&);
 
 }  // namespace saddle::curvature

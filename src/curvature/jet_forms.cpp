@@ -68,12 +68,12 @@ std::unique_ptr<QuadraticForms<T>> make_jet_forms(backend::Context& context,
   return std::make_unique<JetForms<T>>(context, model, execution, sequences, weights);
 }
 
-#define SADDLE_INSTANTIATE(T)                                                \
-  template std::unique_ptr<QuadraticForms<T>> make_jet_forms<T>(             \
-      backend::Context&, const config::ModelSettings&, FormOptions, int64_t, \
-      const backend::Arena<T>&);
-SADDLE_INSTANTIATE(float)
-SADDLE_INSTANTIATE(double)
-#undef SADDLE_INSTANTIATE
+template std::unique_ptr<QuadraticForms<float>> make_jet_forms<float>(backend::Context&,
+                                                                      const config::ModelSettings&,
+                                                                      FormOptions, int64_t,
+                                                                      const backend::Arena<float>&);
+template std::unique_ptr<QuadraticForms<double>> make_jet_forms<double>(
+    backend::Context&, const config::ModelSettings&, FormOptions, int64_t,
+    const backend::Arena<double>&);
 
 }  // namespace saddle::curvature

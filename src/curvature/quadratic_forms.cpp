@@ -58,12 +58,11 @@ std::unique_ptr<QuadraticForms<T>> make_quadratic_forms(backend::Context& contex
   fail(ErrorKind::kInternal, "there is no method {}", static_cast<int>(options.method));
 }
 
-#define SADDLE_INSTANTIATE(T)                                                \
-  template std::unique_ptr<QuadraticForms<T>> make_quadratic_forms<T>(       \
-      backend::Context&, const config::ModelSettings&, FormOptions, int64_t, \
-      const backend::Arena<T>&);
-SADDLE_INSTANTIATE(float)
-SADDLE_INSTANTIATE(double)
-#undef SADDLE_INSTANTIATE
+template std::unique_ptr<QuadraticForms<float>> make_quadratic_forms<float>(
+    backend::Context&, const config::ModelSettings&, FormOptions, int64_t,
+    const backend::Arena<float>&);
+template std::unique_ptr<QuadraticForms<double>> make_quadratic_forms<double>(
+    backend::Context&, const config::ModelSettings&, FormOptions, int64_t,
+    const backend::Arena<double>&);
 
 }  // namespace saddle::curvature
