@@ -8,6 +8,14 @@
 
 namespace saddle::backend {
 
+// Several products of one shape: how many, and the distances between their operands.
+struct GemmBatch {
+  int64_t count = 1;
+  int64_t stride_a = 0;
+  int64_t stride_b = 0;
+  int64_t stride_c = 0;
+};
+
 // C = alpha op(A) op(B) + beta C, row-major: op(A) is [m, k], op(B) [k, n], C [m, n]; lda, ldb, ldc
 // are the distances between stored rows. With beta = 0 the old C is not read. Uses the context's
 // threads, or one when called from inside a parallel loop.
@@ -19,5 +27,15 @@ void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int6
 void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, double alpha,
           const double* A, int64_t lda, const double* B, int64_t ldb, double beta, double* C,
           int64_t ldc);
+
+// The same for each product of a batch, in one call. Products of float whose number suits the
+// threads are shared out whole, each on one thread; the bits of a product may then differ from
+// those of gemm() with several threads. In double they do not.
+void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int64_t m, int64_t n,
+                int64_t k, float alpha, const float* A, int64_t lda, const float* B, int64_t ldb,
+                float beta, float* C, int64_t ldc);
+void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int64_t m, int64_t n,
+                int64_t k, double alpha, const double* A, int64_t lda, const double* B, int64_t ldb,
+                double beta, double* C, int64_t ldc);
 
 }  // namespace saddle::backend

@@ -1,5 +1,6 @@
-// Which way of sharing a product among threads is used for which shape. At first always the
-// library's own; while tuning, every shape that is met is timed in each way and the fastest kept.
+// Which way of sharing products among threads is used for which shape. At first one product is
+// shared by the library, and several are shared out whole when that is even (gemm.h); while tuning,
+// every shape that is met is timed in each way and the fastest kept.
 #pragma once
 
 #include <compare>
@@ -13,14 +14,16 @@ enum class Transpose { kNo, kYes };
 struct GemmShape {
   Transpose a, b;
   int64_t m, n, k;
+  int64_t count = 1;  // products of this shape in one call
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy takes the 0 of a defaulted <=> for a pointer
   auto operator<=>(const GemmShape&) const = default;
 };
 
 enum class GemmSharing {
-  kLibrary,  // one call with all threads
-  kRows,     // each thread its part of the rows of C
-  kColumns,  // each thread its part of the columns of C
+  kLibrary,   // one call with all threads
+  kRows,      // each thread its part of the rows of C
+  kColumns,   // each thread its part of the columns of C
+  kProducts,  // each thread its part of several products
 };
 
 class GemmChoices {

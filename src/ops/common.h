@@ -52,20 +52,29 @@ constexpr int64_t scratch_bytes(int64_t count) {
 
 // C = alpha op(A) op(B) + beta C over the planes of S, in ordinary products: 1 for a real number,
 // 3 for a dual number, 6 for a jet. op(A) is [m, k], op(B) [k, n]; ld* are distances between rows.
+// Of a batch, A, B and C are the operands of the first product.
 template <class S>
-void product(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k,
-             Plane<S> alpha, Span<const S> A, int64_t lda, Span<const S> B, int64_t ldb,
-             Plane<S> beta, Span<S> C, int64_t ldc) {
+void products(Context& context, backend::GemmBatch batch, Transpose a, Transpose b, int64_t m,
+              int64_t n, int64_t k, Plane<S> alpha, Span<const S> A, int64_t lda, Span<const S> B,
+              int64_t ldb, Plane<S> beta, Span<S> C, int64_t ldc) {
   // Plane p of a product is the sum over i + j = p of binomial(p, i) A_i B_j (Leibniz).
   for (int p = 0; p < num::kPlanes<S>; ++p) {
     Plane<S> old = beta;
     for (int i = 0; i <= p; ++i) {
       const Plane<S> binomial = (p == 2 && i == 1) ? Plane<S>(2) : Plane<S>(1);
-      backend::gemm(context, a, b, m, n, k, alpha * binomial, A.plane(i), lda, B.plane(p - i), ldb,
-                    old, C.plane(p), ldc);
+      backend::gemm_batch(context, batch, a, b, m, n, k, alpha * binomial, A.plane(i), lda,
+                          B.plane(p - i), ldb, old, C.plane(p), ldc);
       old = Plane<S>(1);
     }
   }
+}
+
+// The same for one product.
+template <class S>
+void product(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k,
+             Plane<S> alpha, Span<const S> A, int64_t lda, Span<const S> B, int64_t ldb,
+             Plane<S> beta, Span<S> C, int64_t ldc) {
+  products<S>(context, {}, a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 
 inline void check_shape(bool fits, const char* operation, const char* what) {

@@ -93,8 +93,9 @@ class Trainer {
     const TuningResult result = runner_.tune_products();
     log_.info(
         "max-autotune: {} product shapes in {:.1f} s; {} stay with the library, {} are shared by "
-        "rows, {} by columns",
-        result.shapes, result.seconds, result.by_library, result.by_rows, result.by_columns);
+        "rows, {} by columns, {} by workers",
+        result.shapes, result.seconds, result.by_library, result.by_rows, result.by_columns,
+        result.by_products);
   }
 
   int64_t workers() const { return session_.trained.workers(); }

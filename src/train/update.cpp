@@ -123,8 +123,12 @@ TuningResult UpdateRunner<T>::tune_products() {
   accumulate_gradients(batch);
   choices.set_tuning(false);
   using backend::GemmSharing;
-  return {choices.shapes(), choices.count(GemmSharing::kLibrary), choices.count(GemmSharing::kRows),
-          choices.count(GemmSharing::kColumns), watch.seconds()};
+  return {choices.shapes(),
+          choices.count(GemmSharing::kLibrary),
+          choices.count(GemmSharing::kRows),
+          choices.count(GemmSharing::kColumns),
+          choices.count(GemmSharing::kProducts),
+          watch.seconds()};
 }
 
 template <class T>

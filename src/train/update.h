@@ -51,6 +51,7 @@ struct TuningResult {
   int64_t by_library = 0;  // shared among the threads by the library, as all are without tuning
   int64_t by_rows = 0;
   int64_t by_columns = 0;
+  int64_t by_products = 0;  // those of several workers, whole
   double seconds = 0;
 };
 

@@ -68,6 +68,26 @@ TEST(GemmChoices, EveryWayOfSharingGivesTheProduct) {
   }
 }
 
+TEST(GemmChoices, EveryWayOfSharingGivesABatch) {
+  const GemmShape one{Transpose::kNo, Transpose::kYes, 70, 45, 40};
+  GemmShape batch = one;
+  batch.count = 3;
+  for (const auto sharing :
+       {GemmSharing::kLibrary, GemmSharing::kRows, GemmSharing::kColumns, GemmSharing::kProducts}) {
+    Context context(2);
+    context.gemm_choices().keep(batch, sharing);
+    const Matrices all = random_matrices(one);
+    const std::vector<double> expected = plain_loop(one, all, 0);
+    std::vector<float> c(3 * all.c.size());
+    gemm_batch(context, {3, 0, 0, static_cast<int64_t>(all.c.size())}, one.a, one.b, one.m, one.n,
+               one.k, 0.5f, all.a.data(), one.k, all.b.data(), one.k, 0.0f, c.data(), one.n);
+    for (int64_t i = 0; i < 3; ++i) {
+      const auto begin = c.begin() + i * static_cast<int64_t>(all.c.size());
+      expect_near({begin, begin + static_cast<int64_t>(all.c.size())}, expected);
+    }
+  }
+}
+
 TEST(GemmChoices, TuningKeepsOneChoiceForEachShape) {
   Context context(2);
   const GemmShape shape{Transpose::kNo, Transpose::kYes, 64, 96, 40};

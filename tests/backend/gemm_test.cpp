@@ -151,6 +151,50 @@ TEST(Gemm, MayBeCalledFromInsideAParallelLoop) {
   expect_the_same_inside_a_loop<double>();
 }
 
+// Numbers of a batch lie behind each other, with some between them.
+template <class T>
+void expect_a_batch_to_be_its_products(int64_t count, int threads, T tolerance) {
+  const Shape shape{130, 40, 30};
+  const int64_t stride_a = 130 * 30 + 7;
+  const int64_t stride_b = 30 * 40 + 5;
+  const int64_t stride_c = 130 * 40 + 3;
+  const auto numbers = [](int64_t size, uint64_t seed) {
+    return Matrix<T>(1, size, 0, seed).numbers;
+  };
+  const std::vector<T> a = numbers(count * stride_a, 1);
+  const std::vector<T> b = numbers(count * stride_b, 2);
+  const std::vector<T> old = numbers(count * stride_c, 3);
+  for (const Transpose ta : kBoth) {
+    const int64_t lda = ta == Transpose::kNo ? shape.k : shape.m;
+    Context context(threads);
+    std::vector<T> found = old;
+    gemm_batch(context, {count, stride_a, stride_b, stride_c}, ta, Transpose::kYes, shape.m,
+               shape.n, shape.k, T(0.5), a.data(), lda, b.data(), shape.k, T(1), found.data(),
+               shape.n);
+    std::vector<T> expected = old;
+    Context one(1);
+    for (int64_t i = 0; i < count; ++i) {
+      gemm(one, ta, Transpose::kYes, shape.m, shape.n, shape.k, T(0.5), a.data() + i * stride_a,
+           lda, b.data() + i * stride_b, shape.k, T(1), expected.data() + i * stride_c, shape.n);
+    }
+    for (size_t i = 0; i < found.size(); ++i) {
+      ASSERT_LE(std::abs(found[i] - expected[i]), tolerance) << count << " products, at " << i;
+    }
+  }
+}
+
+TEST(Gemm, ABatchIsItsProducts) {
+  for (const int64_t count : {1, 2, 3, 4, 9}) {
+    for (const int threads : {1, 2, 3}) {
+      expect_a_batch_to_be_its_products<double>(count, threads, 0);
+      // Sums of 30 terms of size 1, in another order where the library chooses one.
+      expect_a_batch_to_be_its_products<float>(count, threads, 1e-5F);
+    }
+  }
+  // Whole products on one thread each have the bits of one thread.
+  expect_a_batch_to_be_its_products<float>(4, 2, 0);
+}
+
 TEST(Gemm, UsesTheThreadsOfTheContextThatItIsGiven) {
   const Problem<float> problem(Transpose::kNo, Transpose::kNo, {8, 8, 8}, 0);
   Context one(1);

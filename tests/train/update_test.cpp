@@ -121,6 +121,25 @@ TEST(UpdateRunner, TuningKeepsTheGradient) {
             1e-5);
 }
 
+// Products of several workers are tuned as one batch.
+TEST(UpdateRunner, TuningOfSeveralWorkers) {
+  if (kManyThreads == 1) GTEST_SKIP() << "one thread leaves nothing to choose";
+  const config::Settings settings = update_settings(2, true);
+  Updater<float> updater(settings, 4, kManyThreads);
+  const TuningResult result = updater.runner->tune_products();
+  EXPECT_EQ(result.by_library + result.by_rows + result.by_columns + result.by_products,
+            result.shapes);
+  const UpdateBatch batch = random_batch(4, 2, settings.model);
+  Updater<float> plain(settings, 4);
+  updater.runner->accumulate_gradients(batch);
+  plain.runner->accumulate_gradients(batch);
+  for (int64_t n = 0; n < 4; ++n) {
+    EXPECT_LT(golden::relative_l2(golden::parameters_to_host(updater.trained.gradients, 0, n),
+                                  golden::parameters_to_host(plain.trained.gradients, 0, n)),
+              1e-5);
+  }
+}
+
 TEST(UpdateRunner, TuningIsOverAtOnceWithOneThread) {
   Updater<float> updater(update_settings(8, true), 1, 1);
   EXPECT_EQ(updater.runner->tune_products().shapes, 0);

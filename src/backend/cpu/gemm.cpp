@@ -21,7 +21,7 @@ CBLAS_TRANSPOSE cblas(Transpose t) {
   return t == Transpose::kYes ? CblasTrans : CblasNoTrans;
 }
 
-// The operands of one call of gemm().
+// The operands of one product of float.
 struct Product {
   Transpose a, b;
   int64_t m, n, k;
@@ -35,8 +35,15 @@ struct Product {
   int64_t ldc;
 };
 
-GemmShape shape_of(const Product& p) {
-  return {p.a, p.b, p.m, p.n, p.k};
+GemmShape shape_of(const Product& p, const GemmBatch& batch) {
+  return {p.a, p.b, p.m, p.n, p.k, batch.count};
+}
+
+Product product_of(Product p, const GemmBatch& batch, int64_t i) {
+  p.A += i * batch.stride_a;
+  p.B += i * batch.stride_b;
+  p.C += i * batch.stride_c;
+  return p;
 }
 
 void call_library(const Product& p) {
@@ -63,7 +70,7 @@ Product columns_of(Product p, int64_t first, int64_t count) {
   return p;
 }
 
-void run(Context& context, const Product& p, GemmSharing sharing) {
+void run_one(Context& context, const Product& p, GemmSharing sharing) {
   if (sharing == GemmSharing::kLibrary) return call_library(p);
   const bool rows = sharing == GemmSharing::kRows;
   const int64_t extent = rows ? p.m : p.n;
@@ -78,15 +85,32 @@ void run(Context& context, const Product& p, GemmSharing sharing) {
   });
 }
 
-// The way that takes the least time for this product, best of three each.
-GemmSharing fastest_sharing(Context& context, const Product& p) {
+void run(Context& context, const GemmBatch& batch, const Product& p, GemmSharing sharing) {
+  if (sharing == GemmSharing::kProducts) {
+    return parallel_for(context, batch.count,
+                        [&](int64_t i) { call_library(product_of(p, batch, i)); });
+  }
+  for (int64_t i = 0; i < batch.count; ++i) run_one(context, product_of(p, batch, i), sharing);
+}
+
+// Without tuning: whole products where every thread gets as many, or so many that it matters
+// little.
+GemmSharing usual_sharing(const Context& context, const GemmBatch& batch) {
+  const int64_t threads = context.threads();
+  const bool even = batch.count % threads == 0 || batch.count >= 4 * threads;
+  return batch.count > 1 && even ? GemmSharing::kProducts : GemmSharing::kLibrary;
+}
+
+// The way that takes the least time for these products, best of three each.
+GemmSharing fastest_sharing(Context& context, const GemmBatch& batch, const Product& p) {
   GemmSharing best = GemmSharing::kLibrary;
   double least = std::numeric_limits<double>::infinity();
   for (const GemmSharing sharing :
-       {GemmSharing::kLibrary, GemmSharing::kRows, GemmSharing::kColumns}) {
+       {GemmSharing::kLibrary, GemmSharing::kRows, GemmSharing::kColumns, GemmSharing::kProducts}) {
+    if (sharing == GemmSharing::kProducts && batch.count == 1) continue;
     for (int i = 0; i < 3; ++i) {
       const Stopwatch watch;
-      run(context, p, sharing);
+      run(context, batch, p, sharing);
       if (watch.seconds() < least) {
         least = watch.seconds();
         best = sharing;
@@ -103,27 +127,28 @@ void cpu::limit_library_threads(int threads) {
   bli_thread_set_num_threads(1);  // BLIS is called from loops that are shared among threads already
 }
 
-void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, float alpha,
-          const float* A, int64_t lda, const float* B, int64_t ldb, float beta, float* C,
-          int64_t ldc) {
+void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int64_t m, int64_t n,
+                int64_t k, float alpha, const float* A, int64_t lda, const float* B, int64_t ldb,
+                float beta, float* C, int64_t ldc) {
   if (m == 0 || n == 0) return;
-  const Product all{a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc};
-  if (omp_in_parallel() != 0) return call_library(all);
+  const Product first{a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc};
+  if (omp_in_parallel() != 0) return run(context, batch, first, GemmSharing::kLibrary);
   // The library's threads are a setting of the calling thread, which another context may have
   // changed. In a parallel loop it uses one.
   omp_set_num_threads(context.threads());
   GemmChoices& choices = context.gemm_choices();
-  const GemmSharing* choice = choices.find(shape_of(all));
+  const GemmShape shape = shape_of(first, batch);
+  const GemmSharing* choice = choices.find(shape);
   if (choice == nullptr && choices.tuning()) {
-    choices.keep(shape_of(all), fastest_sharing(context, all));
-    choice = choices.find(shape_of(all));
+    choices.keep(shape, fastest_sharing(context, batch, first));
+    choice = choices.find(shape);
   }
-  run(context, all, choice == nullptr ? GemmSharing::kLibrary : *choice);
+  run(context, batch, first, choice == nullptr ? usual_sharing(context, batch) : *choice);
 }
 
-void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, double alpha,
-          const double* A, int64_t lda, const double* B, int64_t ldb, double beta, double* C,
-          int64_t ldc) {
+void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int64_t m, int64_t n,
+                int64_t k, double alpha, const double* A, int64_t lda, const double* B, int64_t ldb,
+                double beta, double* C, int64_t ldc) {
   if (m == 0 || n == 0) return;
   // BLIS runs each share of the rows on one thread, and the shares are the same whatever the number
   // of threads: so are the sums.
@@ -133,19 +158,33 @@ void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int6
   const int stride_a = narrow<int>(lda);
   const int stride_b = narrow<int>(ldb);
   const int stride_c = narrow<int>(ldc);
-  const auto share = [&](int64_t i) {
-    const int64_t first = i * kRows;
-    const auto rows = static_cast<int>(std::min(kRows, m - first));
-    const double* part = A + (a == Transpose::kYes ? first : first * lda);
-    cblas_dgemm(CblasRowMajor, cblas(a), cblas(b), rows, columns, inner, alpha, part, stride_a, B,
-                stride_b, beta, C + first * ldc, stride_c);
-  };
   const int64_t shares = (m + kRows - 1) / kRows;
+  const auto share = [&](int64_t i) {
+    const int64_t at = i / shares;
+    const int64_t first = i % shares * kRows;
+    const auto rows = static_cast<int>(std::min(kRows, m - first));
+    const double* part = A + at * batch.stride_a + (a == Transpose::kYes ? first : first * lda);
+    cblas_dgemm(CblasRowMajor, cblas(a), cblas(b), rows, columns, inner, alpha, part, stride_a,
+                B + at * batch.stride_b, stride_b, beta, C + at * batch.stride_c + first * ldc,
+                stride_c);
+  };
   if (omp_in_parallel() != 0) {
-    for (int64_t i = 0; i < shares; ++i) share(i);
+    for (int64_t i = 0; i < batch.count * shares; ++i) share(i);
   } else {
-    parallel_for(context, shares, share);
+    parallel_for(context, batch.count * shares, share);
   }
+}
+
+void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, float alpha,
+          const float* A, int64_t lda, const float* B, int64_t ldb, float beta, float* C,
+          int64_t ldc) {
+  gemm_batch(context, {}, a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+}
+
+void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, double alpha,
+          const double* A, int64_t lda, const double* B, int64_t ldb, double beta, double* C,
+          int64_t ldc) {
+  gemm_batch(context, {}, a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 
 }  // namespace saddle::backend
