@@ -11,26 +11,24 @@ import resource
 import statistics
 import time
 
-import numpy
 import torch
 
 import llama
 
 
 def signs(seed, stream, count):
-    """The signs of a saddle random direction: Philox4x32-10, purpose 6, one block for each index."""
-    mask = numpy.uint64(0xFFFFFFFF)
-    index = numpy.arange(count, dtype=numpy.uint64)
-    words = [index & mask, index >> numpy.uint64(32),
-             numpy.full(count, stream, numpy.uint64), numpy.full(count, 6, numpy.uint64)]
-    key = [seed & 0xFFFFFFFF, seed >> 32]
+    """A saddle random direction: Philox4x32-10, purpose 6, one block for each index."""
+    mask = 0xFFFFFFFF
+    index = torch.arange(count, dtype=torch.int64)
+    words = [index & mask, index >> 32, torch.full_like(index, stream), torch.full_like(index, 6)]
+    key = [seed & mask, seed >> 32]
     for _ in range(10):
-        even = numpy.uint64(0xD2511F53) * words[0]
-        odd = numpy.uint64(0xCD9E8D57) * words[2]
-        words = [(odd >> numpy.uint64(32)) ^ words[1] ^ numpy.uint64(key[0]), odd & mask,
-                 (even >> numpy.uint64(32)) ^ words[3] ^ numpy.uint64(key[1]), even & mask]
-        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
-    return words[0] & numpy.uint64(1)
+        # 64-bit products wrap, and shifts keep the sign: the mask makes both unsigned words.
+        even, odd = 0xD2511F53 * words[0], 0xCD9E8D57 * words[2]
+        words = [((odd >> 32) & mask) ^ words[1] ^ key[0], odd & mask,
+                 ((even >> 32) & mask) ^ words[3] ^ key[1], even & mask]
+        key = [(key[0] + 0x9E3779B9) & mask, (key[1] + 0xBB67AE85) & mask]
+    return (words[0] & 1).to(torch.float32) * 2 - 1
 
 
 def main():
@@ -64,8 +62,7 @@ def main():
         for round_ in range(options.rounds + 1):  # the first one warms up
             directions = 1 if round_ == 0 else options.directions
             for k in range(directions):
-                flat = torch.from_numpy(
-                    signs(settings["runtime"]["seed"], k, count).astype(numpy.float32)) * 2 - 1
+                flat = signs(settings["runtime"]["seed"], k, count)
                 parts = torch.split(flat, [p.numel() for p in parameters])
                 v = [part.view_as(p) for part, p in zip(parts, parameters)]
                 start = time.perf_counter()

@@ -26,21 +26,16 @@ void attention_forward(Context& context, AttentionShape shape, View<const S> q, 
   backend::Workspace::Scope scope(context.workspace());
   const Span<S> all = scratch<S>(scope, context.threads() * scores);
 
-  const int64_t tasks = q.workers() * shape.sequences * shape.heads;
-  backend::parallel_tasks(context, tasks, [&](int64_t task, int thread) {
-    const Head<const S> q_head = head_of(q, shape, task);
-    const Head<const S> k_head = head_of(k, shape, task);
-    const Head<const S> v_head = head_of(v, shape, task);
-    const Head<S> o_head = head_of(o, shape, task);
+  const int64_t heads = q.workers() * shape.sequences * shape.heads;
+  backend::parallel_tasks(context, heads * query_blocks(shape), [&](int64_t task, int thread) {
+    const auto [head, first, rows, keys] = query_block(shape, heads, task);
+    const Head<const S> v_head = head_of(v, shape, head);
+    const Head<S> o_head = head_of(o, shape, head);
     const Span<S> p = all.offset(thread * scores);
-    for (int64_t first = 0; first < positions; first += kQueryRows) {
-      const int64_t rows = std::min(kQueryRows, positions - first);
-      const int64_t keys = first + rows;
-      probabilities(context, shape, q_head, k_head, first, rows, p);
-      if (shape.round_probabilities) round_values(p, rows * keys);
-      product<S>(context, Transpose::kNo, Transpose::kNo, rows, shape.head_size, keys, 1, p, keys,
-                 v_head.at(0), v_head.stride, 0, o_head.at(first), o_head.stride);
-    }
+    probabilities(context, shape, head_of(q, shape, head), head_of(k, shape, head), first, rows, p);
+    if (shape.round_probabilities) round_values(p, rows * keys);
+    product<S>(context, Transpose::kNo, Transpose::kNo, rows, shape.head_size, keys, 1, p, keys,
+               v_head.at(0), v_head.stride, 0, o_head.at(first), o_head.stride);
   });
 }
 

@@ -46,6 +46,29 @@ void probabilities(Context& context, AttentionShape shape, Head<const S> q, Head
   }
 }
 
+// A block of queries of one head, as a task: for work whose results no two blocks share. Numbered
+// such that blocks that see many keys come first and few are left when threads run out of work.
+struct QueryBlock {
+  int64_t head = 0;   // as head_of() counts
+  int64_t first = 0;  // query
+  int64_t rows = 0;
+  int64_t keys = 0;  // that it sees: first + rows
+};
+
+inline int64_t query_blocks(AttentionShape shape) {
+  return (shape.positions + kQueryRows - 1) / kQueryRows;
+}
+
+// Task `task` of heads * query_blocks(shape).
+inline QueryBlock query_block(AttentionShape shape, int64_t heads, int64_t task) {
+  QueryBlock block;
+  block.head = task % heads;
+  block.first = (query_blocks(shape) - 1 - task / heads) * kQueryRows;
+  block.rows = std::min(kQueryRows, shape.positions - block.first);
+  block.keys = block.first + block.rows;
+  return block;
+}
+
 // Rounds to bf16; numbers of double stay.
 template <class S>
 void round_values(Span<S> x, int64_t count) {

@@ -11,12 +11,12 @@ template <class T>
 struct Block {
   int64_t first = 0;  // query
   int64_t rows = 0;
-  int64_t keys = 0;  // first + rows
-  Span<T> p;         // [rows, keys]
-  Span<T> rounded;   // p as it meets the values; p itself unless that is rounded
-  Span<T> ds;        // [rows, keys]
-  Span<T> s_t;       // [rows, keys]; p_t later
-  Span<T> small;     // [rows, h]
+  int64_t keys = 0;   // first + rows
+  Span<T> p{};        // [rows, keys]
+  Span<T> rounded{};  // p as it meets the values; p itself unless that is rounded
+  Span<T> ds{};       // [rows, keys]
+  Span<T> s_t{};      // [rows, keys]; p_t later
+  Span<T> small{};    // [rows, h]
 };
 
 // Numbers of scratch of one thread.
@@ -26,10 +26,10 @@ int64_t block_size(AttentionShape shape) {
 }
 
 template <class T>
-Block<T> block_at(AttentionShape shape, Span<T> memory) {
+Block<T> block_at(AttentionShape shape, const QueryBlock& queries, Span<T> memory) {
   const int64_t rows = std::min(kQueryRows, shape.positions);
   const int64_t scores = rows * shape.positions;
-  Block<T> block;
+  Block<T> block{queries.first, queries.rows, queries.keys};
   block.small = memory;
   block.p = memory.offset(rows * shape.head_size);
   block.ds = block.p.offset(scores);
@@ -66,7 +66,8 @@ struct TangentHeads {
 
 // p, rounded and ds.
 template <class T>
-void begin_block(Context& context, AttentionShape shape, const Heads<T>& at, Block<T>& block) {
+void begin_block(Context& context, AttentionShape shape, const Heads<T>& at,
+                 const Block<T>& block) {
   const int64_t keys = block.keys;
   probabilities<T>(context, shape, at.q, at.k, block.first, block.rows, block.p);
   product<T>(context, Transpose::kNo, Transpose::kYes, block.rows, keys, shape.head_size, 1,
@@ -143,23 +144,23 @@ void attention_second_order(Context& context, AttentionShape shape, View<const T
   }
   backend::Workspace::Scope scope(context.workspace());
   const Span<T> all = scratch<T>(scope, context.threads() * block_size(shape));
-  const int64_t tasks = shape.sequences * shape.heads;
+  const int64_t heads = shape.sequences * shape.heads;
+  const int64_t tasks = heads * query_blocks(shape);
   Terms terms(directions, tasks);
   backend::parallel_tasks(context, tasks, [&](int64_t task, int thread) {
-    const Heads<T> at{head_of(q, shape, task), head_of(k, shape, task), head_of(v, shape, task),
-                      head_of(d_o, shape, task)};
-    Block<T> block = block_at<T>(shape, all.offset(thread * block_size(shape)));
-    for (block.first = 0; block.first < shape.positions; block.first += kQueryRows) {
-      block.rows = std::min(kQueryRows, shape.positions - block.first);
-      block.keys = block.first + block.rows;
-      begin_block<T>(context, shape, at, block);
-      for (int64_t g = 0; g < directions; ++g) {
-        const int64_t head = g * tasks + task;  // directions lie where workers do
-        terms.at(g, task) += sweep_block<T>(context, shape, at,
-                                            {head_of(q_t, shape, head), head_of(k_t, shape, head),
-                                             head_of(v_t, shape, head), head_of(o_t, shape, head)},
-                                            block);
-      }
+    const QueryBlock queries = query_block(shape, heads, task);
+    const int64_t head = queries.head;
+    const Heads<T> at{head_of(q, shape, head), head_of(k, shape, head), head_of(v, shape, head),
+                      head_of(d_o, shape, head)};
+    const Block<T> block = block_at<T>(shape, queries, all.offset(thread * block_size(shape)));
+    begin_block<T>(context, shape, at, block);
+    for (int64_t g = 0; g < directions; ++g) {
+      const int64_t tangent = g * heads + head;  // directions lie where workers do
+      terms.at(g, task) =
+          sweep_block<T>(context, shape, at,
+                         {head_of(q_t, shape, tangent), head_of(k_t, shape, tangent),
+                          head_of(v_t, shape, tangent), head_of(o_t, shape, tangent)},
+                         block);
     }
   });
   terms.add_to(forms);

@@ -31,15 +31,19 @@ Moments moments(const T* p, const T* z_t, int64_t count) {
   return sum;
 }
 
+// Columns of z' at a time: few enough that their sums find them in the cache.
+constexpr int64_t kColumns = 1024;
+static_assert(kHeadColumns % kColumns == 0);
+
 // Room for one direction.
 template <class T>
 struct Room {
   Room(backend::Workspace::Scope& scope, int64_t rows, int64_t cols, int64_t vocabulary)
-      : z_t(scratch<T>(scope, rows * std::min(kHeadColumns, vocabulary))),
+      : z_t(scratch<T>(scope, rows * std::min(kColumns, vocabulary))),
         back(scratch<T>(scope, rows * cols)),
         sums(scope.take<Moments>(rows)) {}
 
-  Span<T> z_t;    // a tile of z'
+  Span<T> z_t;    // some columns of z'
   Span<T> back;   // [rows, C]: w p E'
   Moments* sums;  // [rows]
 };
@@ -70,20 +74,24 @@ void head_second_order(Context& context, View<const T> x, View<const T> table,
         const int64_t from = tile * kHeadColumns;
         const int64_t columns = chunk.columns_of(tile);
         const Span<T> p = chunk.tile_of(tile);
-        const Span<const T> e_t = table_t.row(g, from);
-        product<T>(context, Transpose::kNo, Transpose::kYes, rows, columns, cols, 1,
-                   x_t.row(g, first), x_t.row_stride(), table.row(0, from), table.row_stride(), 0,
-                   room.z_t, columns);
-        product<T>(context, Transpose::kNo, Transpose::kYes, rows, columns, cols, 1,
-                   x.row(0, first), x.row_stride(), e_t, table_t.row_stride(), 1, room.z_t,
-                   columns);
-        for_rows(context, 1, rows, [&](int64_t, int64_t r) {
-          const Moments part = moments(p.data + r * columns, room.z_t.data + r * columns, columns);
-          room.sums[r].first += part.first;
-          room.sums[r].second += part.second;
-        });
-        product<T>(context, Transpose::kNo, Transpose::kNo, rows, cols, columns, 1, p, columns, e_t,
-                   table_t.row_stride(), tile == 0 ? 0 : 1, room.back, cols);
+        for (int64_t part = 0; part < columns; part += kColumns) {
+          const int64_t width = std::min(kColumns, columns - part);
+          const int64_t row = from + part;
+          product<T>(context, Transpose::kNo, Transpose::kYes, rows, width, cols, 1,
+                     x_t.row(g, first), x_t.row_stride(), table.row(0, row), table.row_stride(), 0,
+                     room.z_t, width);
+          product<T>(context, Transpose::kNo, Transpose::kYes, rows, width, cols, 1,
+                     x.row(0, first), x.row_stride(), table_t.row(g, row), table_t.row_stride(), 1,
+                     room.z_t, width);
+          for_rows(context, 1, rows, [&](int64_t, int64_t r) {
+            const Moments sum =
+                moments(p.data + r * columns + part, room.z_t.data + r * width, width);
+            room.sums[r].first += sum.first;
+            room.sums[r].second += sum.second;
+          });
+        }
+        product<T>(context, Transpose::kNo, Transpose::kNo, rows, cols, columns, 1, p, columns,
+                   table_t.row(g, from), table_t.row_stride(), tile == 0 ? 0 : 1, room.back, cols);
       }
       Terms terms(1, rows);
       for_rows(context, 1, rows, [&](int64_t, int64_t r) {
@@ -104,8 +112,7 @@ template <class T>
 int64_t head_second_order_scratch(int64_t rows, int64_t cols, int64_t vocabulary) {
   const int64_t held = std::min(rows, kHeadRows);
   return head_scratch<T>(rows, vocabulary) +
-         scratch_bytes<T>(held * std::min(kHeadColumns, vocabulary)) +
-         scratch_bytes<T>(held * cols) +
+         scratch_bytes<T>(held * std::min(kColumns, vocabulary)) + scratch_bytes<T>(held * cols) +
          (held * static_cast<int64_t>(sizeof(Moments)) + 63) / 64 * 64;
 }
 
