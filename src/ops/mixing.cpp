@@ -10,7 +10,8 @@ namespace {
 // Columns that are mixed at a time: those of some ten workers stay in a core's cache.
 constexpr int64_t kColumns = 512;
 
-// The entries of W that are not zero, row by row, so that one-peer topologies cost two of them.
+// The entries of W that are not zero, row by row, so that one-peer topologies cost two of them, and
+// which rows repeat the one before, so that complete mixing costs one row.
 class SparseRows {
  public:
   SparseRows(std::span<const double> matrix, int64_t workers) : workers_(workers) {
@@ -23,12 +24,23 @@ class SparseRows {
       }
     }
     begins_.push_back(entries_.size());
+    repeats_.push_back(false);
+    for (int64_t i = 1; i < workers; ++i) {
+      const auto before = matrix.subspan(static_cast<size_t>((i - 1) * workers));
+      repeats_.push_back(
+          std::equal(before.begin(), before.begin() + workers, before.begin() + workers));
+    }
   }
 
   // Writes mixed [N, kColumns] from columns [first, first + count) of x.
   template <class T>
   void apply(View<const T> x, int64_t first, int64_t count, T* mixed) const {
     for (int64_t i = 0; i < workers_; ++i) {
+      T* to = mixed + i * kColumns;
+      if (repeats_[static_cast<size_t>(i)]) {
+        std::copy_n(to - kColumns, count, to);
+        continue;
+      }
       double sum[kColumns] = {};
       for (size_t e = begins_[static_cast<size_t>(i)]; e < begins_[static_cast<size_t>(i) + 1];
            ++e) {
@@ -36,7 +48,6 @@ class SparseRows {
         const double weight = entries_[e].weight;
         for (int64_t c = 0; c < count; ++c) sum[c] += weight * static_cast<double>(from[c]);
       }
-      T* to = mixed + i * kColumns;
       for (int64_t c = 0; c < count; ++c) to[c] = static_cast<T>(sum[c]);
     }
   }
@@ -49,6 +60,7 @@ class SparseRows {
   int64_t workers_;
   std::vector<Entry> entries_;
   std::vector<size_t> begins_;
+  std::vector<bool> repeats_;
 };
 
 template <class T>

@@ -21,7 +21,8 @@ struct Mixing {
   Order order = Order::kBeforeStep;
 };
 
-// Mixes x [N, 1, D] in place. Cost: 2 N D operations for each entry of a row of W that is not zero.
+// Mixes x [N, 1, D] in place. Cost: 2 D operations for each entry of W that is not zero, those of
+// rows that repeat the row before left out.
 template <class T>
 void mix(Context& context, std::span<const double> matrix, View<T> x);
 
