@@ -50,12 +50,11 @@ std::unique_ptr<QuadraticForms<T>> make_adjoint_weighted(backend::Context& conte
   return std::make_unique<AdjointWeighted<T>>(context, model, options, sequences, weights);
 }
 
-#define SADDLE_INSTANTIATE(T)                                                \
-  template std::unique_ptr<QuadraticForms<T>> make_adjoint_weighted<T>(      \
-      backend::Context&, const config::ModelSettings&, FormOptions, int64_t, \
-      const backend::Arena<T>&);
-SADDLE_INSTANTIATE(float)
-SADDLE_INSTANTIATE(double)
-#undef SADDLE_INSTANTIATE
+template std::unique_ptr<QuadraticForms<float>> make_adjoint_weighted<float>(
+    backend::Context&, const config::ModelSettings&, FormOptions, int64_t,
+    const backend::Arena<float>&);
+template std::unique_ptr<QuadraticForms<double>> make_adjoint_weighted<double>(
+    backend::Context&, const config::ModelSettings&, FormOptions, int64_t,
+    const backend::Arena<double>&);
 
 }  // namespace saddle::curvature

@@ -12,8 +12,7 @@ class DeviceBatch {
  public:
   // Room for at most `sequences` sequences of `positions` tokens for each of `workers` workers.
   DeviceBatch(backend::Context& context, int64_t workers, int64_t sequences, int64_t positions)
-      : workers_(workers),
-        capacity_(sequences),
+      : capacity_(sequences),
         positions_(positions),
         inputs_(context, workers, sequences * positions, 1),
         targets_(context, workers, sequences * positions, 1) {}
@@ -39,7 +38,7 @@ class DeviceBatch {
     return all.view().row_range(0, rows());
   }
 
-  int64_t workers_, capacity_, positions_;
+  int64_t capacity_, positions_;
   int64_t sequences_ = 0;
   backend::Tensor<int32_t> inputs_;
   backend::Tensor<int32_t> targets_;

@@ -41,12 +41,9 @@ typename TangentSweep<T>::Tangents TangentSweep<T>::lay_out(Buffers<T>& buffers,
   const auto take = [&](int64_t cols) { return buffers.take(lanes, rows, cols); };
   Tangents t;
   t.stream = take(model.width);
-  t.normed = take(model.width);
+  t.branch = take(model.width);
   t.qkv = take(3 * model.width);
-  t.o = take(model.width);
   t.gate_up = take(2 * model.ffn_width);
-  t.a = take(model.ffn_width);
-  t.y = take(model.width);
   return t;
 }
 
@@ -78,27 +75,29 @@ void TangentSweep<T>::sweep_block(int64_t block, const Lanes& lanes, const Tange
   const int64_t width = model_.width;
   const int64_t ffn = model_.ffn_width;
   const auto part = [](V x, int64_t first, int64_t count) { return x.column_range(first, count); };
+  const V o_t = part(t.qkv, 0, width);    // a block of queries is read before it is written
+  const V a_t = part(t.gate_up, 0, ffn);  // likewise
 
   ops::rmsnorm_second_order<T>(context_, b.x, weights_.view(slots.attention_norm), model_.norm_eps,
-                               d.n1, t.stream, lanes.view(slots.attention_norm), t.normed,
+                               d.n1, t.stream, lanes.view(slots.attention_norm), t.branch,
                                lanes.forms);
-  sweep_linear({slots.q_proj, slots.k_proj, slots.v_proj}, b.n1, d.qkv, lanes, t.normed, t.qkv);
+  sweep_linear({slots.q_proj, slots.k_proj, slots.v_proj}, b.n1, d.qkv, lanes, t.branch, t.qkv);
   ops::rope_forward<T>(context_, plan_->rope().tables(), model_.context_length,
                        part(t.qkv, 0, 2 * width));
   ops::attention_second_order<T>(
       context_, plan_->attention_shape(b.x.rows() / model_.context_length), part(b.qkv, 0, width),
       part(b.qkv, width, width), part(b.qkv, 2 * width, width), d.o, part(t.qkv, 0, width),
-      part(t.qkv, width, width), part(t.qkv, 2 * width, width), t.o, lanes.forms);
-  sweep_linear({slots.out_proj}, b.o, d.middle, lanes, t.o, t.y);
-  ops::accumulate<T>(context_, t.y, t.stream);
+      part(t.qkv, width, width), part(t.qkv, 2 * width, width), o_t, lanes.forms);
+  sweep_linear({slots.out_proj}, b.o, d.middle, lanes, o_t, t.branch);
+  ops::accumulate<T>(context_, t.branch, t.stream);
 
   ops::rmsnorm_second_order<T>(context_, b.middle, weights_.view(slots.ffn_norm), model_.norm_eps,
-                               d.n2, t.stream, lanes.view(slots.ffn_norm), t.normed, lanes.forms);
-  sweep_linear({slots.gate_proj, slots.up_proj}, b.n2, d.gate_up, lanes, t.normed, t.gate_up);
+                               d.n2, t.stream, lanes.view(slots.ffn_norm), t.branch, lanes.forms);
+  sweep_linear({slots.gate_proj, slots.up_proj}, b.n2, d.gate_up, lanes, t.branch, t.gate_up);
   ops::swiglu_second_order<T>(context_, part(b.gate_up, 0, ffn), part(b.gate_up, ffn, ffn), d.a,
-                              part(t.gate_up, 0, ffn), part(t.gate_up, ffn, ffn), t.a, lanes.forms);
-  sweep_linear({slots.down_proj}, b.a, d.out, lanes, t.a, t.y);
-  ops::accumulate<T>(context_, t.y, t.stream);
+                              part(t.gate_up, 0, ffn), part(t.gate_up, ffn, ffn), a_t, lanes.forms);
+  sweep_linear({slots.down_proj}, b.a, d.out, lanes, a_t, t.branch);
+  ops::accumulate<T>(context_, t.branch, t.stream);
 }
 
 template <class T>
@@ -119,9 +118,9 @@ void TangentSweep<T>::add_forms(const backend::Arena<T>& directions, int64_t fir
                             lanes.view(parameters_.embedding), t.stream);
   for (int64_t block = 0; block < model_.layers; ++block) sweep_block(block, lanes, t);
   ops::rmsnorm_second_order<T>(context_, at.last, weights_.view(parameters_.norm), model_.norm_eps,
-                               at.dn, t.stream, lanes.view(parameters_.norm), t.normed, forms);
+                               at.dn, t.stream, lanes.view(parameters_.norm), t.branch, forms);
   ops::head_second_order<T>(context_, at.n, plan_->product_weights().view(parameters_.embedding),
-                            plan_->batch().targets(), weight_, t.normed,
+                            plan_->batch().targets(), weight_, t.branch,
                             lanes.view(parameters_.embedding), forms);
 }
 

@@ -40,9 +40,10 @@ class TangentSweep {
 
   // Tangents of a microbatch, [lanes, R, ...].
   struct Tangents {
-    V stream;  // of the residual stream
-    V normed, qkv, o, gate_up, a;
-    V y;  // what a block hands to the residual sum
+    V stream;   // of the residual stream
+    V branch;   // what a norm hands to a branch, and what the branch hands back
+    V qkv;      // of the projections
+    V gate_up;  // of these
   };
 
   // The directions of one call.

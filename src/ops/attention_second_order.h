@@ -22,7 +22,8 @@
 
 namespace saddle::ops {
 
-// q, k, v, d_o [1, B*T, H*h]; tangents q_t, k_t, v_t, o_t [G, B*T, H*h]. Writes o_t.
+// q, k, v, d_o [1, B*T, H*h]; tangents q_t, k_t, v_t, o_t [G, B*T, H*h]. Writes o_t, which
+// may be q_t.
 template <class T>
 void attention_second_order(Context& context, AttentionShape shape, View<const T> q,
                             View<const T> k, View<const T> v, View<const T> d_o, View<const T> q_t,

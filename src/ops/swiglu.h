@@ -23,7 +23,7 @@ void swiglu_adjoint(Context& context, View<const S> gate, View<const S> up, View
                     View<S> dgate, View<S> dup);
 
 // Second order (ops/second_order.h). gate, up, da [1, M, F]; gate_t, up_t, a_t [G, M, F]. Writes
-// a_t.
+// a_t, which may be gate_t or up_t.
 template <class T>
 void swiglu_second_order(Context& context, View<const T> gate, View<const T> up, View<const T> da,
                          View<const T> gate_t, View<const T> up_t, View<T> a_t,
