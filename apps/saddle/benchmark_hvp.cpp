@@ -129,7 +129,8 @@ void add_benchmark_hvp(CLI::App& program, Action& action) {
       "Every candidate is a process of its own. Tokens are the first ones of data.cache when there "
       "is\nsuch a cache, else random ids. Candidates over 90% of the machine's memory, or that "
       "fail, "
-      "are\nlisted and not selected.");
+      "are\nlisted and not selected. The settings are listed by `saddle options` and in "
+      "docs/options.md.");
   command->callback([&action, values] { action = [values] { return values->run(); }; });
   add_candidate(program, action);
 }
