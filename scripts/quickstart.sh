@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 to a small trained and evaluated model: packages, build, text, tokenizer,
-# token cache, training, evaluation. Everything it makes lies under quickstart/ and build/release.
+# From a fresh Debian 12 to a small trained, evaluated and analyzed model: packages, build, text,
+# tokenizer, token cache, training, evaluation, curvature and its figures. Everything it makes lies
+# under quickstart/ and build/release.
 #
 #   scripts/quickstart.sh [--jobs N] [--set key=value]...
 #
@@ -76,6 +77,14 @@ evaluate() {
 }
 stage evaluate evaluate
 
+analysis="$run/analysis"
+analyze() {
+  "$saddle" analyze --run "$run" --checkpoints all --data-case both \
+    --noise-samples 4 --random-samples 2 --output "$analysis"
+}
+stage analyze analyze
+stage figures "$saddle" plot-analysis --output "$analysis"
+
 loss=$(field loss "$evaluation")
 unigram=$(field unigram_loss "$evaluation")
 cat <<END
@@ -85,6 +94,8 @@ Done in $SECONDS s.
   unigram loss             ${unigram:?no unigram_loss in $evaluation} nats per token, what the frequencies of the training tokens reach
   run (metrics, weights)   $run
   evaluation               $evaluation
+  curvature                $analysis/summary.csv, a file for each checkpoint and case beside it
+  figures of it            $analysis/figures/*.png and *.pdf
   tokenizer, token cache   $tokenizer, $cache
 END
 if ! awk -v loss="$loss" -v unigram="$unigram" 'BEGIN { exit !(loss < unigram) }'; then
