@@ -28,15 +28,7 @@ struct AnalyzeCommand {
     request.output = output;
     if (!cache.empty()) request.cache = cache;
     if (data_case != "both") request.cases = {curvature::parse_data_case(data_case)};
-    request.noise_samples = std::nullopt;
-    if (noise_samples != "all") {
-      int64_t count = 0;
-      if (!CLI::detail::lexical_cast(noise_samples, count)) {
-        fail(ErrorKind::kUsage, "--noise-samples is '{}': a number or 'all' was expected",
-             noise_samples);
-      }
-      request.noise_samples = count;
-    }
+    request.noise_samples = parse_noise_samples(noise_samples);
     request.method = curvature::parse_method(method);
     request.dtype = dtype == "float64" ? config::Precision::kFloat64 : config::Precision::kFloat32;
     request.consensus = !no_consensus;
@@ -117,6 +109,28 @@ void add_directions(CLI::App& command, AnalyzeCommand& values) {
                    "Of a packed run: leave out the workers' consensus errors");
 }
 
+void add_spectrum(CLI::App& command, AnalyzeCommand& values) {
+  curvature::SpectrumOptions& spectrum = values.options.spectrum;
+  command
+      .add_option("--top-eigenvalues", spectrum.top_eigenvalues,
+                  "Report the K largest eigenvalues of the Hessian")
+      ->type_name("K")
+      ->capture_default_str();
+  command.add_flag("--spectrum", spectrum.density,
+                   "Report the density of the Hessian's eigenvalues");
+  command
+      .add_option("--lanczos-steps", spectrum.steps,
+                  "For both: Hessian-vector products from one start vector, each a pass over the "
+                  "epoch")
+      ->type_name("M")
+      ->capture_default_str();
+  command
+      .add_option("--spectrum-starts", spectrum.starts,
+                  "Random start vectors that the density is averaged over")
+      ->type_name("S")
+      ->capture_default_str();
+}
+
 void add_execution(CLI::App& command, AnalyzeCommand& values) {
   command
       .add_option("--method", values.method,
@@ -151,6 +165,7 @@ void add_analyze(CLI::App& program, Action& action) {
   const auto values = std::make_shared<AnalyzeCommand>();
   add_where(*command, *values);
   add_directions(*command, *values);
+  add_spectrum(*command, *values);
   add_execution(*command, *values);
   command->footer(
       "The settings are those of resolved.yaml in the run's directory. The same command again goes "

@@ -28,10 +28,15 @@ void add_import(CLI::App& program, Action& action);
 void add_compare_runs(CLI::App& program, Action& action);
 void add_analyze(CLI::App& program, Action& action);
 void add_plot_analysis(CLI::App& program, Action& action);
+void add_compare_precision(CLI::App& program, Action& action);
 void add_tokenizer(CLI::App& program, Action& action);
 void add_options(CLI::App& program, Action& action);
 void add_benchmark_hvp(CLI::App& program, Action& action);
+void add_benchmark_packed(CLI::App& program, Action& action);
 void add_version(CLI::App& program, Action& action);
+
+// --noise-samples as a number; nothing for "all". Errors: kUsage for anything else.
+std::optional<int64_t> parse_noise_samples(const std::string& text);
 
 // --config and --set, which every command that needs settings has.
 struct SettingsOptions {
@@ -40,6 +45,8 @@ struct SettingsOptions {
 
   // Errors: those of config::load_settings.
   config::Settings load() const;
+  // As they would be typed, for another process.
+  std::vector<std::string> words() const;
   // The same; without any --config, resolved.yaml beside `checkpoint` (or, for the weights of one
   // of several workers, above its directory) is read when it is there.
   config::Settings load_for(const Path& checkpoint) const;

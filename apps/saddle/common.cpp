@@ -13,6 +13,13 @@ config::Settings SettingsOptions::load() const {
   return config::load_settings({configs.begin(), configs.end()}, overrides);
 }
 
+std::vector<std::string> SettingsOptions::words() const {
+  std::vector<std::string> words;
+  for (const std::string& config : configs) words.insert(words.end(), {"--config", config});
+  for (const std::string& set : overrides) words.insert(words.end(), {"--set", set});
+  return words;
+}
+
 config::Settings SettingsOptions::load_for(const Path& checkpoint) const {
   Path run = checkpoint.parent_path();
   if (run.filename().string().starts_with("node-")) run = run.parent_path();  // of one worker
@@ -51,6 +58,15 @@ const std::string& required(const std::optional<std::string>& value, std::string
          key);
   }
   return *value;
+}
+
+std::optional<int64_t> parse_noise_samples(const std::string& text) {
+  if (text == "all") return std::nullopt;
+  int64_t count = 0;
+  if (!CLI::detail::lexical_cast(text, count)) {
+    fail(ErrorKind::kUsage, "--noise-samples is '{}': a number or 'all' was expected", text);
+  }
+  return count;
 }
 
 void print(std::string_view text) {

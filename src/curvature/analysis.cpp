@@ -1,7 +1,5 @@
 #include "curvature/analysis.h"
 
-#include <cmath>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -9,10 +7,9 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/narrow.h"
-#include "config/budget.h"
-#include "config/load.h"
 #include "curvature/analysis_checkpoints.h"
 #include "curvature/analysis_identity.h"
+#include "curvature/analysis_setup.h"
 #include "curvature/measure_case.h"
 #include "curvature/own_directions.h"
 #include "curvature/results_directory.h"
@@ -25,72 +22,23 @@ namespace {
 
 void check_count(std::string_view option, int64_t count, bool others) {
   if (count > 0 || (count == 0 && others)) return;
-  fail(
-      ErrorKind::kUsage,
-      "{} is {}: at least 1 was expected, or 0 when --direction or --direction-between gives other "
-      "directions",
-      option, count);
+  fail(ErrorKind::kUsage,
+       "{} is {}: at least 1 was expected, or 0 when other directions (--direction, "
+       "--direction-between) or eigenvalues (--top-eigenvalues, --spectrum) are asked for",
+       option, count);
 }
 
 void check_options(const AnalysisOptions& options) {
-  const bool others = !options.directions.empty() || !options.between.empty();
+  const bool others =
+      !options.directions.empty() || !options.between.empty() || options.spectrum.wanted();
   if (options.noise_samples) check_count("--noise-samples", *options.noise_samples, others);
   check_count("--random-samples", options.random_samples, others);
   if (options.cases.empty()) fail(ErrorKind::kUsage, "--data-case names no case");
-  if (options.seed < 0)
-    fail(ErrorKind::kUsage, "--seed is {}: at least 0 was expected", options.seed);
-  if (options.hvp_batch_size < 0) {
-    fail(ErrorKind::kUsage, "--hvp-batch-size is {}: at least 1 was expected, or 0",
-         options.hvp_batch_size);
-  }
-  if (!(options.memory_gib > 0) || !(options.memory_gib < 1e6)) {
-    fail(ErrorKind::kUsage, "--memory-gib is {}: a number above 0 was expected",
-         options.memory_gib);
-  }
-  if (options.threads < 0) {
-    fail(ErrorKind::kUsage, "--threads is {}: at least 0 was expected", options.threads);
-  }
+  check_seed_and_resources(options.seed, options.hvp_batch_size, options.memory_gib,
+                           options.threads);
   if (options.amp && options.dtype == config::Precision::kFloat64) {
     fail(ErrorKind::kUsage, "--amp is bf16 autocast over float32: it cannot go with float64");
   }
-}
-
-// Of the run, with what the analysis decides itself.
-config::Settings run_settings(const AnalysisOptions& options) {
-  const Path file = options.run / "resolved.yaml";
-  if (!std::filesystem::exists(file_status(file))) {
-    fail(ErrorKind::kConfig, "'{}' is not the directory of a run: it holds no resolved.yaml",
-         options.run.string());
-  }
-  config::Settings settings;
-  config::apply_yaml(read_file(file), file.string(), settings);
-  settings.runtime.device = config::Device::kCpu;
-  settings.runtime.threads = options.threads;
-  return settings;
-}
-
-// The token cache of the run, or the one given in its place, which must begin with the same tokens.
-data::TokenCache open_cache(const AnalysisOptions& options, const config::Settings& run) {
-  config::Settings settings = run;
-  if (options.cache) settings.data.cache = options.cache->string();
-  data::TokenCache cache = train::open_cache(settings);
-  const Json environment = read_json(options.run / "environment.json");
-  const Json identity = environment.value("data_identity", Json());
-  if (!identity.is_string() || identity == cache.identity()) return cache;
-  if (!options.cache) {
-    fail(ErrorKind::kConfig,
-         "the token cache '{}' is not the one that the run was trained on (identity {}, now {}): "
-         "give one that begins with the same tokens by --cache",
-         settings.data.cache, identity.get<std::string>(), cache.identity());
-  }
-  const data::TokenCache trained(run.data.cache);
-  if (identity != trained.identity()) {
-    fail(ErrorKind::kConfig,
-         "neither '{}' nor '{}' is the token cache that the run was trained on (identity {})",
-         settings.data.cache, run.data.cache, identity.get<std::string>());
-  }
-  check_same_beginning(trained, cache, config::budget_tokens(run));
-  return cache;
 }
 
 MeasureOptions measure_options(const AnalysisOptions& options) {
@@ -100,7 +48,7 @@ MeasureOptions measure_options(const AnalysisOptions& options) {
   measure.noise_samples = options.noise_samples;
   measure.random_samples = options.random_samples;
   measure.seed = narrow<uint64_t>(options.seed);
-  measure.direction_bytes = static_cast<int64_t>(std::ldexp(options.memory_gib, 30));
+  measure.direction_bytes = bytes_of_gib(options.memory_gib);
   return measure;
 }
 
@@ -111,13 +59,14 @@ class Analysis {
       : options_(options),
         stop_(stop),
         log_(log),
-        settings_(run_settings(options)),
-        cache_(open_cache(options, settings_)),
+        settings_(studied_settings(options.run, options.threads)),
+        cache_(open_studied_cache(options.run, settings_, options.cache)),
         context_(train::computing_threads(settings_)),
         checkpoints_(open_checkpoints()),
         own_(own_directions<T>(context_, options.run, settings_, options.directions,
                                options.between)),
         cases_(open_cases()),
+        spectrum_(checked_spectrum()),
         results_(options.output, options.run,
                  analysis_identity(options, settings_, cache_.identity(),
                                    settings_.decentralized.num_models, own_.identities)),
@@ -151,20 +100,19 @@ class Analysis {
     return checkpoints;
   }
 
-  std::unique_ptr<DataCase> open_case(DataCaseKind kind) const {
-    try {
-      return std::make_unique<DataCase>(cache_, settings_, kind,
-                                        settings_.decentralized.num_models);
-    } catch (const Error& error) {
-      if (tokens_needed(settings_, kind) <= cache_.tokens(data::Split::kTrain)) throw;
-      fail(error.kind(), "{} (then give its directory by --cache)", error.what());
-    }
-  }
-
   std::vector<std::unique_ptr<DataCase>> open_cases() const {
     std::vector<std::unique_ptr<DataCase>> cases;
-    for (const DataCaseKind kind : options_.cases) cases.push_back(open_case(kind));
+    for (const DataCaseKind kind : options_.cases) {
+      cases.push_back(open_data_case(cache_, settings_, kind));
+    }
     return cases;
+  }
+
+  // Before anything is measured.
+  SpectrumOptions checked_spectrum() const {
+    check_spectrum(options_.spectrum, direction_lane_bytes<T>(settings_.model),
+                   options_.spectrum.wanted() ? bytes_of_gib(options_.memory_gib) : INT64_MAX);
+    return options_.spectrum;
   }
 
   std::vector<Work> work_left(AnalysisOutcome& outcome) {
@@ -191,15 +139,30 @@ class Analysis {
               data_case_name(data.kind()), data.blocks(), data.batches());
     const Stopwatch watch;
     model::load_weights<T>(checkpoint.file, settings_.model, weights_);
-    const auto result = measure_case<T>(
+    auto result = measure_case<T>(
         context_, settings_, data, weights_, measure_options(options_),
         {own_.directions, consensus_errors<T>(settings_.model, checkpoint)}, stop_, log_);
+    if (result && spectrum_.wanted() && !add_spectrum(data, *result)) result.reset();
     log_.finish_progress();
     if (!result) return false;
     results_.write(checkpoint, data, *result, watch.seconds(),
                    {{"threads", context_.threads()}, {"machine", machine_description()}});
     ++outcome.measured;
     return true;
+  }
+
+  // False when it was stopped.
+  bool add_spectrum(const DataCase& data, CaseResult& result) {
+    const MeasureOptions measure = measure_options(options_);
+    SpectrumWork work;
+    work.autocast = measure.form.autocast;
+    work.hvp_batch_size =
+        measure.hvp_batch_size == 0 ? settings_.training.micro_batch_size : measure.hvp_batch_size;
+    work.seed = measure.seed;
+    work.direction_bytes = measure.direction_bytes;
+    result.spectrum = measure_spectrum<T>(context_, settings_.model, data, weights_, spectrum_,
+                                          work, stop_, log_);
+    return result.spectrum.has_value();
   }
 
   AnalysisOutcome& finish(AnalysisOutcome& outcome) {
@@ -220,6 +183,7 @@ class Analysis {
   std::vector<Checkpoint> checkpoints_;
   CheckedDirections<T> own_;
   std::vector<std::unique_ptr<DataCase>> cases_;
+  SpectrumOptions spectrum_;
   ResultsDirectory results_;
   backend::Arena<T> weights_;
 };

@@ -14,6 +14,7 @@
 #include "config/settings.h"
 #include "curvature/data_case.h"
 #include "curvature/quadratic_forms.h"
+#include "curvature/spectrum.h"
 
 namespace saddle::curvature {
 
@@ -34,6 +35,7 @@ struct AnalysisOptions {
   bool consensus = true;         // of a packed run: measure the errors of its workers too
   std::vector<Path> directions;  // files of weights, each a direction
   std::vector<std::array<std::string, 2>> between;  // two checkpoints, whose difference is one
+  SpectrumOptions spectrum;                         // eigenvalues of the Hessian, when asked for
   Path output;
 };
 

@@ -39,6 +39,12 @@ Json analysis_identity(const AnalysisOptions& options, const config::Settings& r
     own.push_back({{"name", direction.name}, {"sha256", direction.sha256}});
   }
   identity["analysis.directions"] = own;
+  if (options.spectrum.wanted()) {
+    identity["analysis.top_eigenvalues"] = options.spectrum.top_eigenvalues;
+    identity["analysis.spectrum"] = options.spectrum.density;
+    identity["analysis.lanczos_steps"] = options.spectrum.steps;
+    if (options.spectrum.density) identity["analysis.spectrum_starts"] = options.spectrum.starts;
+  }
   identity.update(train::run_recipe(run, data_identity, workers));
   return identity;
 }

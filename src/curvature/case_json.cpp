@@ -45,22 +45,24 @@ Json list(const Samples& samples, Fn fn) {
 }  // namespace
 
 Json to_json(const CaseResult& result) {
-  return {{"epoch",
-           {{"blocks", result.blocks},
-            {"targets", result.targets},
-            {"loss", json_number(result.loss)},
-            {"gradient_norm", json_number(result.gradient_norm)}}},
-          {"parameters", result.parameters},
-          {"statistics",
-           {{"noise_alignment", number_or_null(result.noise_alignment())},
-            {"normalized_alignment", number_or_null(result.normalized_alignment())},
-            {"mean_noise_norm", number_or_null(result.mean_noise_norm())},
-            {"mean_gradient_norm", number_or_null(result.mean_gradient_norm())},
-            {"random_alignment", number_or_null(result.random_alignment())}}},
-          {"noise", list(result.noise, noise_json)},
-          {"random", list(result.random, random_json)},
-          {"own", list(result.own, named_json)},
-          {"consensus", list(result.consensus, named_json)}};
+  Json json = {{"epoch",
+                {{"blocks", result.blocks},
+                 {"targets", result.targets},
+                 {"loss", json_number(result.loss)},
+                 {"gradient_norm", json_number(result.gradient_norm)}}},
+               {"parameters", result.parameters},
+               {"statistics",
+                {{"noise_alignment", number_or_null(result.noise_alignment())},
+                 {"normalized_alignment", number_or_null(result.normalized_alignment())},
+                 {"mean_noise_norm", number_or_null(result.mean_noise_norm())},
+                 {"mean_gradient_norm", number_or_null(result.mean_gradient_norm())},
+                 {"random_alignment", number_or_null(result.random_alignment())}}},
+               {"noise", list(result.noise, noise_json)},
+               {"random", list(result.random, random_json)},
+               {"own", list(result.own, named_json)},
+               {"consensus", list(result.consensus, named_json)}};
+  if (result.spectrum) json["spectrum"] = to_json(*result.spectrum);
+  return json;
 }
 
 }  // namespace saddle::curvature

@@ -15,6 +15,7 @@ namespace saddle::curvature {
 //   random       [{squared_norm, quadratic_form}]
 //   own, consensus   [{name, squared_norm, quadratic_form, rayleigh}], the last one
 //                quadratic_form / squared_norm, null for a direction that is zero
+//   spectrum     that of spectrum.h; missing where it was not asked for
 Json to_json(const CaseResult& result);
 
 }  // namespace saddle::curvature

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "curvature/spectrum.h"
+
 namespace saddle::curvature {
 
 struct DirectionResult {
@@ -37,6 +39,7 @@ struct CaseResult {
   std::vector<DirectionResult> random;
   std::vector<NamedResult> own;
   std::vector<NamedResult> consensus;
+  std::optional<SpectrumResult> spectrum;  // where it was asked for
 
   // sum v'Hv / S over the noise samples; nothing without samples.
   std::optional<double> noise_alignment() const;

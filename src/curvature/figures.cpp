@@ -10,6 +10,7 @@
 #include "base/process.h"
 #include "curvature/figures_data.h"
 #include "curvature/figures_script.h"
+#include "curvature/figures_writer.h"
 #include "curvature/results_directory.h"
 
 namespace saddle::curvature {
@@ -85,7 +86,7 @@ std::vector<Path> draw_figures(const FigureOptions& options, Log& log) {
   const std::string suffix = fmt::format(".tmp-{}-0", ::getpid());
   run_gnuplot(directory, ".", suffix);
   std::vector<Path> files;
-  for (const std::string& name : figure_names()) {
+  for (const std::string& name : figure_names(data)) {
     for (const std::string_view kind : {"png", "pdf"}) {
       const std::string file = fmt::format("{}.{}", name, kind);
       const Path drawn = directory / fmt::format(".{}{}", file, suffix);

@@ -19,6 +19,7 @@ struct FigureOptions {
 //
 //   figures.dat, figures.gp    the numbers, and the script that draws them
 //   normalized_alignment, noise_alignment, random_alignment, norms   each as .png and .pdf
+//   largest_eigenvalues, spectral_density   where the analysis measured them
 //
 // Against the tokens trained on; cases of weights of which that is not known are left out with a
 // warning. May be called while an analysis is running. Returns the figures.

@@ -31,7 +31,7 @@ FigurePoint point_of(const Json& content) {
 }
 
 // As gnuplot reads it, which knows "NaN" alone.
-std::string text(double value) {
+std::string number_text(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "NaN";
 }
 
@@ -42,10 +42,11 @@ std::string series_text(const char* name, const FigureSeries& series) {
       name);
   for (const FigurePoint& point : series.points) {
     const double normalized = point.normalized_alignment;
-    block += fmt::format("{} {} {} {} {} {} {} {}\n", text(point.tokens), text(normalized),
-                         text(normalized > 0 ? normalized : kNone), text(point.noise_alignment),
-                         text(point.random_alignment), text(point.gradient_norm),
-                         text(point.mean_gradient_norm), text(point.mean_noise_norm));
+    block += fmt::format("{} {} {} {} {} {} {} {}\n", number_text(point.tokens),
+                         number_text(normalized), number_text(normalized > 0 ? normalized : kNone),
+                         number_text(point.noise_alignment), number_text(point.random_alignment),
+                         number_text(point.gradient_norm), number_text(point.mean_gradient_norm),
+                         number_text(point.mean_noise_norm));
   }
   if (series.points.empty()) block += "NaN NaN NaN NaN NaN NaN NaN NaN\n";
   return block;
@@ -68,6 +69,7 @@ FigureData figure_data(const Json& cases) {
   for (FigureSeries* series : {&data.seen, &data.unseen}) {
     std::ranges::stable_sort(series->points, {}, &FigurePoint::tokens);
   }
+  data.spectrum = spectrum_figures(cases);
   return data;
 }
 
@@ -90,11 +92,14 @@ std::vector<std::pair<double, double>> training_norms(const Path& metrics, int64
 std::string figure_data_text(const FigureData& data) {
   std::string training = "# training: tokens norm\n";
   for (const auto& [tokens, norm] : data.training) {
-    training += fmt::format("{} {}\n", text(tokens), text(norm));
+    training += fmt::format("{} {}\n", number_text(tokens), number_text(norm));
   }
   if (data.training.empty()) training += "NaN NaN\n";
-  return series_text("seen", data.seen) + "\n\n" + series_text("unseen", data.unseen) + "\n\n" +
-         training;
+  const std::string text = series_text("seen", data.seen) + "\n\n" +
+                           series_text("unseen", data.unseen) + "\n\n" + training;
+  const SpectrumFigures& spectrum = data.spectrum;
+  const bool more = spectrum.has_eigenvalues() || spectrum.has_density();
+  return more ? text + spectrum_data_text(spectrum) : text;
 }
 
 }  // namespace saddle::curvature

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "curvature/figures_spectrum.h"
 
 namespace saddle::curvature {
 
@@ -31,6 +32,7 @@ struct FigureData {
   FigureSeries seen, unseen;
   std::vector<std::pair<double, double>> training;  // tokens and logged gradient norm
   int64_t without_tokens = 0;                       // cases left out
+  SpectrumFigures spectrum{};                       // empty where no eigenvalues were measured
 };
 
 // `cases`: ResultsDirectory::cases().
@@ -43,7 +45,8 @@ std::vector<std::pair<double, double>> training_norms(const Path& metrics, int64
 // Three blocks for gnuplot, set apart by two empty lines: seen, unseen, training. Columns of the
 // first two: tokens, normalized alignment, the same without what is not positive, noise alignment,
 // random alignment, gradient norm, mean gradient norm, mean noise norm; of the last: tokens, norm.
-// A missing value is NaN, an empty block one line of NaN.
+// A missing value is NaN, an empty block one line of NaN. Behind them, where eigenvalues were
+// measured, the blocks of spectrum_data_text().
 std::string figure_data_text(const FigureData& data);
 
 }  // namespace saddle::curvature

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "curvature/figures_writer.h"
+
 namespace saddle::curvature {
 namespace {
 
@@ -18,21 +20,6 @@ enum Column {
   kMeanGradient = 7,
   kMeanNoise = 8,
 };
-
-// Colours that people who do not see all of them can tell apart (Okabe and Ito).
-constexpr const char* kBlue = "#0072B2";
-constexpr const char* kRed = "#D55E00";
-constexpr const char* kGreen = "#009E73";
-constexpr const char* kGray = "#999999";
-
-constexpr double kMargin = 1.2;  // of a logarithmic axis around its values
-
-// Where a logarithmic axis over such a range has labels, in multiples of powers of ten.
-std::vector<double> factors(double range) {
-  if (range < 30) return {1, 1.5, 2, 3, 5, 7};
-  if (range < 1000) return {1, 2, 5};
-  return {1};
-}
 
 // The unit of the axis of tokens.
 struct Unit {
@@ -77,24 +64,22 @@ bool has_values(const FigureSeries& series, int column) {
   });
 }
 
+// For double quotes of gnuplot.
+std::string quoted(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || c == '`') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
 class Script {
  public:
-  explicit Script(const FigureData& data) : data_(data), unit_(token_unit(data)) {}
+  explicit Script(const FigureData& data)
+      : data_(data), unit_(token_unit(data)), out_(unit_.name) {}
 
   std::string text() {
-    text_ = fmt::format(
-        "# Draws the figures: gnuplot figures.gp\n"
-        "if (!exists(\"prefix\")) prefix = ''\n"
-        "if (!exists(\"suffix\")) suffix = ''\n"
-        "set encoding utf8\n"
-        "set border 3 lw 1.2 lc rgb '#444444'\n"
-        "set tics nomirror out scale 0.6 textcolor rgb '#222222'\n"
-        "set grid lc rgb '#DDDDDD' lw 0.8 lt 1\n"
-        "set key below horizontal spacing 1.3 samplen 4 height 0.5\n"
-        "set xlabel '{}'\n"
-        "set xrange [0:*]\n"
-        "set xzeroaxis lc rgb '#444444' lw 1 lt 1\n",
-        unit_.name);
     for (const bool pdf : {false, true}) {
       panels("normalized_alignment", pdf);
       single("noise_alignment", pdf, kNoise,
@@ -104,25 +89,13 @@ class Script {
              "Random alignment:  mean of s^{T}Hs / D over random signs s",
              "random alignment (nats)");
       norms(pdf);
+      if (data_.spectrum.has_eigenvalues()) eigenvalues(pdf);
+      if (data_.spectrum.has_density()) density(pdf);
     }
-    return text_;
+    return out_.text();
   }
 
  private:
-  // Sizes are those of the PNG in pixels; 100 of them are an inch of the PDF.
-  void begin(const std::string& name, bool pdf, int width, int height) {
-    text_ +=
-        pdf ? fmt::format(
-                  "\nset terminal pdfcairo size {}in,{}in font 'DejaVu Sans,10' dl 1.5 lw 1.2\n",
-                  width / 100.0, height / 100.0)
-            : fmt::format(
-                  "\nset terminal pngcairo size {},{} font 'DejaVu Sans,11' dl 1.5 lw 1.4\n", width,
-                  height);
-    text_ += fmt::format("set output prefix.'{}.{}'.suffix\n", name, pdf ? "pdf" : "png");
-  }
-
-  void end() { text_ += "unset output\n"; }
-
   // The curve of a column for one case: seen solid with full marks, unseen dashed with open ones.
   void curve(std::vector<std::string>& curves, bool seen, int column, const char* color,
              const std::string& title) const {
@@ -135,18 +108,6 @@ class Script {
         title));
   }
 
-  void plot(const std::vector<std::string>& curves, const char* nothing) {
-    if (!curves.empty()) {
-      text_ += fmt::format("plot {}\n", fmt::join(curves, ", \\\n     "));
-      return;
-    }
-    text_ += fmt::format(
-        "set label 9 '{}' at graph 0.5,0.5 center textcolor rgb '#666666'\n"
-        "set xrange [0:1]\nset yrange [0.1:1]\nset format ''\nplot NaN notitle\n"
-        "unset label 9\nset xrange [0:*]\nset yrange [*:*]\nset format x '%g'\n",
-        nothing);
-  }
-
   std::vector<std::string> both(int column) const {
     std::vector<std::string> curves;
     curve(curves, true, column, kBlue, "seen");
@@ -154,15 +115,7 @@ class Script {
     return curves;
   }
 
-  void linear_axis(const char* label) {
-    text_ += fmt::format(
-        "set ylabel '{}'\nset format y '%g'\n"
-        "set offsets 0,graph 0.02,graph 0.04,graph 0.04\n",
-        label);
-  }
-
-  // A logarithmic axis a little wider than the values of these columns, with more labels the fewer
-  // powers of ten it spans.
+  // Over the values of these columns.
   void logarithmic_axis(const std::vector<int>& columns, bool training) {
     double least = INFINITY, most = 0;
     const auto see = [&](double value) {
@@ -178,34 +131,15 @@ class Script {
     if (training) {
       for (const auto& [tokens, norm] : data_.training) see(norm);
     }
-    text_ += "set offsets 0,graph 0.02,0,0\nset logscale y\n";
-    if (most == 0) return;
-    least /= kMargin;
-    most *= kMargin;
-    std::vector<std::string> labels;
-    const int first = static_cast<int>(std::floor(std::log10(least)));
-    const int last = static_cast<int>(std::floor(std::log10(most)));
-    for (int power = first; power <= last; ++power) {
-      for (const double factor : factors(most / least)) {
-        const double value = factor * std::pow(10.0, power);
-        if (value < least || value > most) continue;
-        labels.push_back(fmt::format("'{:g}' {:g}", value, value));
-      }
-    }
-    text_ += fmt::format("set yrange [{:g}:{:g}]\nset ytics ({})\n", least, most,
-                         fmt::join(labels, ", "));
-  }
-
-  void end_logarithmic_axis() {
-    text_ += "unset logscale y\nset yrange [*:*]\nset ytics autofreq\n";
+    out_.logarithmic_axis(least, most);
   }
 
   void single(const char* name, bool pdf, int column, const char* title, const char* label) {
-    begin(name, pdf, 900, 600);
-    text_ += fmt::format("set title '{}'\n", title);
-    linear_axis(label);
-    plot(both(column), "no values");
-    end();
+    out_.begin(name, pdf, 900, 600);
+    out_.add(fmt::format("set title '{}'\n", title));
+    out_.linear_axis(label);
+    out_.plot(both(column), "no values");
+    out_.end();
   }
 
   int64_t not_positive() const { return data_.seen.not_positive + data_.unseen.not_positive; }
@@ -219,27 +153,28 @@ class Script {
   }
 
   void panels(const char* name, bool pdf) {
-    begin(name, pdf, 1400, 620);
-    text_ +=
+    out_.begin(name, pdf, 1400, 620);
+    out_.add(
         "set multiplot layout 1,2 title 'Normalized alignment:  Σ v^{T}Hv / Σ ‖v‖^2 over the noise "
-        "v of the batches'\n";
+        "v of the batches'\n");
     // As many lines as the other title, so that the panels are of one height.
-    text_ += fmt::format("set title \"linear{}\"\n", not_positive() == 0 ? "" : "\\n{/*0.85 &{0}}");
-    linear_axis("normalized alignment (nats)");
-    plot(both(kNormalized), "no values");
+    out_.add(
+        fmt::format("set title \"linear{}\"\n", not_positive() == 0 ? "" : "\\n{/*0.85 &{0}}"));
+    out_.linear_axis("normalized alignment (nats)");
+    out_.plot(both(kNormalized), "no values");
     // In double quotes, where \n begins a line.
-    text_ += fmt::format("set title \"logarithmic{}\"\n", left_out());
+    out_.add(fmt::format("set title \"logarithmic{}\"\n", left_out()));
     logarithmic_axis({kNormalizedPositive}, false);
-    plot(both(kNormalizedPositive), "no positive values");
-    end_logarithmic_axis();
-    text_ += "unset multiplot\n";
-    end();
+    out_.plot(both(kNormalizedPositive), "no positive values");
+    out_.end_logarithmic_axis();
+    out_.add("unset multiplot\n");
+    out_.end();
   }
 
   void norms(bool pdf) {
-    begin("norms", pdf, 1280, 600);
-    text_ += "set title 'Gradient and noise norms'\n";
-    linear_axis("norm (nats)");
+    out_.begin("norms", pdf, 1280, 600);
+    out_.add("set title 'Gradient and noise norms'\n");
+    out_.linear_axis("norm (nats)");
     std::vector<std::string> curves;
     if (!data_.training.empty()) {
       curves.push_back(
@@ -254,23 +189,83 @@ class Script {
             fmt::format("gradient of a batch, mean, {}", name));
       curve(curves, seen, kMeanNoise, kRed, fmt::format("noise of a batch, mean, {}", name));
     }
-    text_ += "set key outside right center vertical Left reverse\n";
+    out_.add("set key outside right center vertical Left reverse\n");
     logarithmic_axis({kGradient, kMeanGradient, kMeanNoise}, true);
-    plot(curves, "no values");
-    end_logarithmic_axis();
-    text_ += "set key below center horizontal Right noreverse\n";
-    end();
+    out_.plot(curves, "no values");
+    out_.end_logarithmic_axis();
+    out_.add("set key below center horizontal Right noreverse\n");
+    out_.end();
+  }
+
+  // The largest eigenvalue, and in thinner lines the ones after it.
+  void eigenvalues(bool pdf) {
+    out_.begin("largest_eigenvalues", pdf, 900, 600);
+    out_.add("set title 'Largest eigenvalues of the Hessian'\n");
+    out_.linear_axis("eigenvalue (nats)");
+    std::vector<std::string> curves;
+    for (const bool seen : {true, false}) {
+      const auto& points = seen ? data_.spectrum.seen : data_.spectrum.unseen;
+      size_t count = 0;
+      for (const EigenvaluePoint& point : points) count = std::max(count, point.values.size());
+      for (size_t k = 0; k < count; ++k) {
+        const std::string title =
+            k == 0   ? fmt::format("title 'largest, {}'", seen ? "seen" : "unseen")
+            : k == 1 ? fmt::format("title 'the {} after it'",
+                                   count == 2 ? "one" : fmt::format("{}", count - 1))
+                     : "notitle";
+        curves.push_back(fmt::format(
+            "'{}' index {} using ($1/{:g}):{} with linespoints lw {} dt {} pt {} ps {} lc rgb "
+            "'{}' {}",
+            kFigureData, seen ? 3 : 4, unit_.tokens, k + 2, k == 0 ? 2 : 0.8, seen ? "1" : "(9,6)",
+            seen ? 7 : 6, k == 0 ? 0.9 : 0.5, seen ? kBlue : kRed, title));
+      }
+    }
+    out_.plot(curves, "no values");
+    out_.end();
+  }
+
+  void density(bool pdf) {
+    const SpectrumFigures& spectrum = data_.spectrum;
+    out_.begin("spectral_density", pdf, 900, 600);
+    out_.add(
+        fmt::format("set title \"Density of the Hessian's eigenvalues at the last checkpoint\\n"
+                    "{{/*0.85 Lanczos quadrature smoothed by Gaussians of deviation {:.2g}}}\"\n"
+                    "set xlabel 'eigenvalue (nats)'\nset xrange [*:*]\n",
+                    spectrum.deviation));
+    out_.linear_axis("share of eigenvalues per nat");
+    double most = 0;
+    std::vector<std::string> curves;
+    for (const bool seen : {true, false}) {
+      const SpectralDensity& density = seen ? spectrum.seen_density : spectrum.unseen_density;
+      if (density.curve.empty()) continue;
+      for (const auto& [value, height] : density.curve) {
+        if (height > most) most = height;
+      }
+      curves.push_back(fmt::format(
+          "'{}' index {} using 1:2 with lines lw 2 dt {} lc rgb '{}' title \"{}, {}\" noenhanced",
+          kFigureData, seen ? 5 : 6, seen ? "1" : "(9,6)", seen ? kBlue : kRed,
+          seen ? "seen" : "unseen", quoted(density.checkpoint)));
+    }
+    out_.logarithmic_axis(spectrum.least, most);
+    out_.plot(curves, "no values");
+    out_.end_logarithmic_axis();
+    out_.add(fmt::format("set xlabel '{}'\nset xrange [0:*]\n", unit_.name));
+    out_.end();
   }
 
   const FigureData& data_;
   Unit unit_;
-  std::string text_;
+  FigureWriter out_;
 };
 
 }  // namespace
 
-std::vector<std::string> figure_names() {
-  return {"normalized_alignment", "noise_alignment", "random_alignment", "norms"};
+std::vector<std::string> figure_names(const FigureData& data) {
+  std::vector<std::string> names = {"normalized_alignment", "noise_alignment", "random_alignment",
+                                    "norms"};
+  if (data.spectrum.has_eigenvalues()) names.emplace_back("largest_eigenvalues");
+  if (data.spectrum.has_density()) names.emplace_back("spectral_density");
+  return names;
 }
 
 std::string figure_script(const FigureData& data) {

@@ -8,10 +8,8 @@
 
 namespace saddle::curvature {
 
-inline constexpr const char* kFigureData = "figures.dat";
-
-// Names of the figures, without ".png" and ".pdf".
-std::vector<std::string> figure_names();
+// Names of the figures of this data, without ".png" and ".pdf".
+std::vector<std::string> figure_names(const FigureData& data);
 
 // Draws every figure from kFigureData in its working directory. The variables `prefix` and
 // `suffix`, when they are defined, stand around the name of each file that it writes.

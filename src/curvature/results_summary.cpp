@@ -29,6 +29,15 @@ Json samples(const Json& content, const char* kind) {
   return content.value(kind, Json::array()).size();
 }
 
+Json top_eigenvalues(const Json& content) {
+  return content.value("spectrum", Json::object()).value("top_eigenvalues", Json::array());
+}
+
+Json largest_eigenvalue(const Json& content) {
+  const Json top = top_eigenvalues(content);
+  return top.empty() ? Json() : top[0].value("value", Json());
+}
+
 std::vector<std::pair<const char*, Json>> columns(const Json& content) {
   const Json& checkpoint = content["checkpoint"];
   const Json& epoch = content["epoch"];
@@ -50,7 +59,8 @@ std::vector<std::pair<const char*, Json>> columns(const Json& content) {
           {"normalized_alignment", at(statistics, "normalized_alignment")},
           {"random_samples", samples(content, "random")},
           {"random_alignment", at(statistics, "random_alignment")},
-          {"parameters", at(content, "parameters")}};
+          {"parameters", at(content, "parameters")},
+          {"largest_eigenvalue", largest_eigenvalue(content)}};
 }
 
 // A case without values, for the names of the columns.
@@ -64,6 +74,22 @@ Json no_case() {
 std::string number(const Json& value, const char* format) {
   if (!value.is_number()) return "-";
   return fmt::format(fmt::runtime(format), value.get<double>());
+}
+
+std::string eigenvalues_text(const Json& cases, size_t width) {
+  std::string text;
+  for (const Json& content : cases) {
+    std::vector<std::string> values;
+    for (const Json& value : top_eigenvalues(content)) {
+      values.push_back(fmt::format("{} ± {}", number(value.value("value", Json()), "{:.5g}"),
+                                   number(value.value("residual", Json()), "{:.1g}")));
+    }
+    if (values.empty()) continue;
+    text += fmt::format("{:<{}}  {:<6}  {}\n", joined_names(content), width,
+                        content["case"].get<std::string>(), fmt::join(values, ", "));
+  }
+  if (text.empty()) return text;
+  return "largest eigenvalues, ± the residual (an eigenvalue is that near)\n" + text;
 }
 
 }  // namespace
@@ -99,7 +125,7 @@ std::string summary_text(const Json& cases) {
                         number(statistics.value("normalized_alignment", Json()), "{:.4e}"),
                         number(statistics.value("random_alignment", Json()), "{:.4e}"));
   }
-  return text;
+  return text + eigenvalues_text(cases, width);
 }
 
 }  // namespace saddle::curvature

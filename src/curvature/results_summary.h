@@ -11,12 +11,13 @@ namespace saddle::curvature {
 //
 //   checkpoint (all its names, joined by spaces), epoch, step, tokens, case, blocks, targets, loss,
 //   gradient_norm, mean_gradient_norm, mean_noise_norm, noise_samples, noise_alignment,
-//   normalized_alignment, random_samples, random_alignment, parameters
+//   normalized_alignment, random_samples, random_alignment, parameters,
+//   largest_eigenvalue
 //
 // Numbers in the shortest form that reads back to the same number; a value that is null is empty.
 std::string summary_csv(const Json& cases);
 
-// The most important numbers of each case.
+// The most important numbers of each case, and below them the eigenvalues of those that have some.
 std::string summary_text(const Json& cases);
 
 }  // namespace saddle::curvature

@@ -222,7 +222,7 @@ TEST_F(AnalysisResults, TheSummaryHoldsEveryCase) {
   // No random samples: a count of 0 and no alignment.
   const Json content = read_json(run_.output() / "epoch-005.seen.json");
   EXPECT_TRUE(content["statistics"]["random_alignment"].is_null());
-  EXPECT_THAT(summary, HasSubstr(fmt::format(",0,,{}\n", content["parameters"].dump())));
+  EXPECT_THAT(summary, HasSubstr(fmt::format(",0,,{},\n", content["parameters"].dump())));
   EXPECT_THAT(summary, Not(HasSubstr("nan")));
 }
 

@@ -135,7 +135,7 @@ TEST_F(PlotAnalysis, FiguresArePngAndPdf) {
   const ProgramResult result = run_saddle("plot-analysis --output " + output_.string() +
                                           " --training-norms --run " + directory_.path().string());
   ASSERT_EQ(result.exit_code, 0) << result.errors;
-  for (const std::string& name : figure_names()) {
+  for (const std::string& name : figure_names(data())) {
     const Path file = output_ / "figures" / name;
     EXPECT_THAT(result.output, HasSubstr(file.string() + ".png\n"));
     EXPECT_TRUE(read_file(file.string() + ".png").starts_with("\x89PNG\r\n\x1a\n")) << name;

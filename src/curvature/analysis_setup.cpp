@@ -1,0 +1,79 @@
+#include "curvature/analysis_setup.h"
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "config/budget.h"
+#include "config/load.h"
+#include "train/session.h"
+
+namespace saddle::curvature {
+
+config::Settings studied_settings(const Path& run, int64_t threads) {
+  const Path file = run / "resolved.yaml";
+  if (!std::filesystem::exists(file_status(file))) {
+    fail(ErrorKind::kConfig, "'{}' is not the directory of a run: it holds no resolved.yaml",
+         run.string());
+  }
+  config::Settings settings;
+  config::apply_yaml(read_file(file), file.string(), settings);
+  settings.runtime.device = config::Device::kCpu;
+  settings.runtime.threads = threads;
+  return settings;
+}
+
+data::TokenCache open_studied_cache(const Path& run, const config::Settings& settings,
+                                    const std::optional<Path>& other) {
+  config::Settings chosen = settings;
+  if (other) chosen.data.cache = other->string();
+  data::TokenCache cache = train::open_cache(chosen);
+  const Json environment = read_json(run / "environment.json");
+  const Json identity = environment.value("data_identity", Json());
+  if (!identity.is_string() || identity == cache.identity()) return cache;
+  if (!other) {
+    fail(ErrorKind::kConfig,
+         "the token cache '{}' is not the one that the run was trained on (identity {}, now {}): "
+         "give one that begins with the same tokens by --cache",
+         chosen.data.cache, identity.get<std::string>(), cache.identity());
+  }
+  const data::TokenCache trained(settings.data.cache);
+  if (identity != trained.identity()) {
+    fail(ErrorKind::kConfig,
+         "neither '{}' nor '{}' is the token cache that the run was trained on (identity {})",
+         chosen.data.cache, settings.data.cache, identity.get<std::string>());
+  }
+  check_same_beginning(trained, cache, config::budget_tokens(settings));
+  return cache;
+}
+
+std::unique_ptr<DataCase> open_data_case(const data::TokenCache& cache,
+                                         const config::Settings& settings, DataCaseKind kind) {
+  try {
+    return std::make_unique<DataCase>(cache, settings, kind, settings.decentralized.num_models);
+  } catch (const Error& error) {
+    if (tokens_needed(settings, kind) <= cache.tokens(data::Split::kTrain)) throw;
+    fail(error.kind(), "{} (then give its directory by --cache)", error.what());
+  }
+}
+
+void check_seed_and_resources(int64_t seed, int64_t hvp_batch_size, double memory_gib,
+                              int64_t threads) {
+  if (seed < 0) fail(ErrorKind::kUsage, "--seed is {}: at least 0 was expected", seed);
+  if (hvp_batch_size < 0) {
+    fail(ErrorKind::kUsage, "--hvp-batch-size is {}: at least 1 was expected, or 0",
+         hvp_batch_size);
+  }
+  if (!(memory_gib > 0) || !(memory_gib < 1e6)) {
+    fail(ErrorKind::kUsage, "--memory-gib is {}: a number above 0 was expected", memory_gib);
+  }
+  if (threads < 0) fail(ErrorKind::kUsage, "--threads is {}: at least 0 was expected", threads);
+}
+
+int64_t bytes_of_gib(double gib) {
+  return static_cast<int64_t>(std::ldexp(gib, 30));
+}
+
+}  // namespace saddle::curvature
