@@ -46,6 +46,7 @@ int run(int argc, char** argv) {
   saddle::app::add_compare_runs(program, action);
   saddle::app::add_analyze(program, action);
   saddle::app::add_plot_analysis(program, action);
+  saddle::app::add_compare_precision(program, action);
   saddle::app::add_export(program, action);
   saddle::app::add_import(program, action);
   saddle::app::add_options(program, action);

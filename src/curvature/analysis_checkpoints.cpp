@@ -101,7 +101,19 @@ std::vector<std::string> expand(const Path& run, const std::vector<std::string>&
   return all;
 }
 
+Json optional_json(const std::optional<int64_t>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
 }  // namespace
+
+Json to_json(const Checkpoint& checkpoint) {
+  return {{"names", checkpoint.names},
+          {"weights_sha256", checkpoint.weights_sha256},
+          {"epoch", optional_json(checkpoint.epoch)},
+          {"step", optional_json(checkpoint.step)},
+          {"tokens", optional_json(checkpoint.tokens)}};
+}
 
 std::string weights_sha256(const Path& file, const config::ModelSettings& model) {
   const model::SafetensorsReader reader(file);

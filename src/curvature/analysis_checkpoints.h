@@ -26,6 +26,9 @@ struct Checkpoint {
   std::string workers_sha256;
 };
 
+// names, weights_sha256, epoch, step, tokens; null for what is not known.
+Json to_json(const Checkpoint& checkpoint);
+
 inline constexpr const char* kAllCheckpoints = "all";
 
 // The weights in one file: `name` is that of a file in the directory of the run, with or without

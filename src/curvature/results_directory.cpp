@@ -129,18 +129,6 @@ std::string file_name(const Checkpoint& checkpoint, DataCaseKind kind) {
   return fmt::format("{}.{}.json", name, data_case_name(kind));
 }
 
-Json optional_json(const std::optional<int64_t>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json checkpoint_json(const Checkpoint& checkpoint) {
-  return {{"names", checkpoint.names},
-          {"weights_sha256", checkpoint.weights_sha256},
-          {"epoch", optional_json(checkpoint.epoch)},
-          {"step", optional_json(checkpoint.step)},
-          {"tokens", optional_json(checkpoint.tokens)}};
-}
-
 }  // namespace
 
 ResultsDirectory::ResultsDirectory(const Path& path, const Path& run, Json identity)
@@ -211,7 +199,7 @@ void ResultsDirectory::write(const Checkpoint& checkpoint, const DataCase& data,
                              const CaseResult& result, double seconds, const Json& about) {
   const Path file = path_ / file_name(checkpoint, data.kind());
   Json content = {{"format", kAnalysisFormat},
-                  {"checkpoint", checkpoint_json(checkpoint)},
+                  {"checkpoint", to_json(checkpoint)},
                   {"case", data_case_name(data.kind())}};
   content.update(to_json(result));
   content["identity"] = case_identity(checkpoint, data);

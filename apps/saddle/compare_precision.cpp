@@ -1,0 +1,106 @@
+#include "curvature/compare_precision.h"
+
+#include <memory>
+
+#include "base/exit_codes.h"
+#include "base/stop.h"
+#include "commands.h"
+#include "curvature/compare_precision_json.h"
+
+namespace saddle::app {
+namespace {
+
+struct PrecisionCommand {
+  curvature::PrecisionOptions options;
+  std::string run_directory, output, cache;
+  std::string data_case = "seen", noise_samples = "32";
+
+  int run() const {
+    curvature::PrecisionOptions request = options;
+    request.run = run_directory;
+    request.output = output;
+    if (!cache.empty()) request.cache = cache;
+    request.data_case = curvature::parse_data_case(data_case);
+    request.noise_samples = parse_noise_samples(noise_samples);
+    const StopSignals signals;
+    Log log;
+    const curvature::PrecisionOutcome outcome = curvature::compare_precision(
+        request, [&signals] { return signals.requested(); }, log);
+    log.finish_progress();
+    print(fmt::format("{}{} checkpoints compared, {} reused; {}\n",
+                      curvature::precision_text(outcome.comparisons), outcome.measured,
+                      outcome.reused, (request.output / curvature::kPrecisionFile).string()));
+    return outcome.completed ? kExitSuccess : kExitStopped;
+  }
+};
+
+void add_what(CLI::App& command, PrecisionCommand& values) {
+  command.add_option("--run", values.run_directory, "Directory of a run, finished or not")
+      ->type_name("DIRECTORY")
+      ->required();
+  command
+      .add_option("--checkpoint", values.options.checkpoints,
+                  "Names of weight or state files of the run, or paths of some")
+      ->type_name("FILE...")
+      ->required();
+  command.add_option("--output", values.output, "Directory for precision.json, made when missing")
+      ->type_name("DIRECTORY")
+      ->required();
+  command
+      .add_option("--data-case", values.data_case,
+                  "seen: epoch 1 as it was trained on; unseen: as many sequences behind the whole "
+                  "budget")
+      ->type_name("CASE")
+      ->check(CLI::IsMember({"seen", "unseen"}))
+      ->capture_default_str();
+  command
+      .add_option("--cache", values.cache,
+                  "A token cache in place of the run's that begins with the same tokens")
+      ->type_name("DIRECTORY");
+}
+
+void add_how(CLI::App& command, PrecisionCommand& values) {
+  command
+      .add_option("--noise-samples", values.noise_samples,
+                  "Optimizer batches whose gradient noise is a direction; capped at what there is")
+      ->type_name("N|all")
+      ->capture_default_str();
+  command
+      .add_option("--random-samples", values.options.random_samples,
+                  "Directions of independent random signs")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--seed", values.options.seed, "Of samples and random directions")
+      ->type_name("S")
+      ->capture_default_str();
+  command
+      .add_option("--hvp-batch-size", values.options.hvp_batch_size,
+                  "Sequences of a curvature microbatch; 0: of a training microbatch")
+      ->type_name("B")
+      ->capture_default_str();
+  command
+      .add_option("--memory-gib", values.options.memory_gib,
+                  "Memory for the directions that are processed together")
+      ->type_name("G")
+      ->capture_default_str();
+  command.add_option("--threads", values.options.threads, "0: every core of this process")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_compare_precision(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "compare-precision", "Compare curvature in float32 with that under bf16 autocast");
+  const auto values = std::make_shared<PrecisionCommand>();
+  add_what(*command, *values);
+  add_how(*command, *values);
+  command->footer(
+      "Batches and directions are the same in both, those of `saddle analyze` with this seed. The "
+      "Hessian\nunder autocast is also applied to the float32 noise, which separates its own error "
+      "from that of the\ndirections. The same command again goes on where it was stopped.");
+  command->callback([&action, values] { action = [values] { return values->run(); }; });
+}
+
+}  // namespace saddle::app
