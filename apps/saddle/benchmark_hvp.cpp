@@ -11,15 +11,6 @@
 namespace saddle::app {
 namespace {
 
-// The settings as words for another process.
-std::vector<std::string> words_of(const SettingsOptions& settings) {
-  std::vector<std::string> words;
-  for (const std::string& config : settings.configs)
-    words.insert(words.end(), {"--config", config});
-  for (const std::string& set : settings.overrides) words.insert(words.end(), {"--set", set});
-  return words;
-}
-
 void add_checkpoint(CLI::App& command, std::string& checkpoint) {
   command.add_option("--checkpoint", checkpoint, "A weight file; without it, the initial weights")
       ->type_name("FILE");
@@ -45,7 +36,7 @@ struct BenchmarkCommand {
     const StopSignals signals;
     Log log;
     const auto table = curvature::run_hvp_benchmark(
-        settings.load(), words_of(settings), request, [&signals] { return signals.requested(); },
+        settings.load(), settings.words(), request, [&signals] { return signals.requested(); },
         log);
     log.finish_progress();
     if (!table) return kExitStopped;

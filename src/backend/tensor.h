@@ -24,6 +24,9 @@ class Tensor {
         view_(static_cast<num::Plane<S>*>(memory_.get()), workers, rows, cols, rows * cols, cols,
               workers * rows * cols) {}
 
+  // Numbers that something else owns, which must outlive it.
+  explicit Tensor(View<S> view) : view_(view) {}
+
   View<S> view() const { return view_; }
   operator View<S>() const { return view_; }        // NOLINT
   operator View<const S>() const { return view_; }  // NOLINT
@@ -42,6 +45,9 @@ class Arena {
   Arena() = default;
   Arena(Context& context, const tensor::Layout& layout, int64_t workers)
       : layout_(layout), storage_(context, workers, 1, layout.padded_size()) {}
+
+  // One worker as an arena of its own, over the memory of this one, which must outlive it.
+  Arena worker(int64_t n) const { return Arena(layout_, storage_.view().worker_range(n, 1)); }
 
   const tensor::Layout& layout() const { return layout_; }
   int64_t workers() const { return storage_.view().workers(); }
@@ -62,6 +68,8 @@ class Arena {
   View<S> all() const { return storage_.view(); }
 
  private:
+  Arena(const tensor::Layout& layout, View<S> view) : layout_(layout), storage_(view) {}
+
   tensor::Layout layout_;
   Tensor<S> storage_;
 };

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/candidate.h"
 #include "base/environment.h"
 #include "base/error.h"
-#include "base/process.h"
 #include "base/text_table.h"
 #include "curvature/benchmark_hvp.h"
 
@@ -13,12 +13,6 @@ namespace {
 // Directions of the reference in float64, which is slow.
 constexpr int64_t kReferenceDirections = 2;
 constexpr double kMemoryShare = 0.9;
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 void check(const HvpBenchmarkOptions& options) {
   if (options.directions < 1 || options.rounds < 1) {
@@ -39,31 +33,22 @@ class Candidates {
   // The row of one candidate; `more` are further words for it.
   HvpRow run(Method method, int64_t batch_size, int64_t directions, int64_t rounds,
              const std::vector<std::string>& more) {
-    std::vector<std::string> words = {this_program().string(), "benchmark-hvp-candidate"};
+    std::vector<std::string> words = {"benchmark-hvp-candidate"};
     words.insert(words.end(), settings_words_.begin(), settings_words_.end());
-    const std::vector<std::string> own = {"--method",     std::string(method_name(method)),
-                                          "--batch-size", std::to_string(batch_size),
-                                          "--directions", std::to_string(directions),
-                                          "--rounds",     std::to_string(rounds)};
-    words.insert(words.end(), own.begin(), own.end());
+    words.insert(words.end(), {"--method", std::string(method_name(method)), "--batch-size",
+                               std::to_string(batch_size), "--directions",
+                               std::to_string(directions), "--rounds", std::to_string(rounds)});
     if (!options_.checkpoint.empty()) {
       words.insert(words.end(), {"--checkpoint", options_.checkpoint.string()});
     }
     words.insert(words.end(), more.begin(), more.end());
-    const ProcessResult result =
-        run_process(words, {.time_limit_seconds = options_.time_limit_seconds,
-                            .stop = [this] { return stop_() != 0; }});
+    const CandidateOutcome outcome = run_candidate(words, options_.time_limit_seconds, stop_);
     HvpRow row;
     row.method = method;
     row.batch_size = batch_size;
-    if (result.timed_out) {
-      row.failure = fmt::format("over {:g} s", options_.time_limit_seconds);
-    } else if (!result.succeeded()) {
-      row.failure = result.signal != 0 ? fmt::format("ended by signal {}", result.signal)
-                                       : result.last_words();
-    } else {
-      const Json record = parse_json(result.output, "the output of a candidate");
-      row.measurement = {record["forms"], record["seconds"], record["peak_memory_bytes"]};
+    row.failure = outcome.failure;
+    if (const auto& record = outcome.record) {
+      row.measurement = {(*record)["forms"], (*record)["seconds"], (*record)["peak_memory_bytes"]};
     }
     return row;
   }

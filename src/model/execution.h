@@ -33,6 +33,9 @@ class Execution {
   // ops::kIgnoredTarget.
   virtual void set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) = 0;
 
+  // To be called when the arenas were made to show other memory; a batch must be set afterwards.
+  virtual void rebind() = 0;
+
   // Computes the loss of every target of the batch.
   virtual void run_losses() = 0;
 

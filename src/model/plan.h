@@ -41,6 +41,7 @@ class Plan : public Execution<S> {
                                              const backend::Arena<S>& weights);
 
   void set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) override;
+  void rebind() override { shapes_.clear(); }
   void run_losses() override;
   void run_losses_and_gradients(std::span<const double> weights) override;
   tensor::View<const S> losses() const override { return steps_->buffers.losses; }

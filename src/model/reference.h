@@ -18,6 +18,7 @@ class Reference : public Execution<S> {
             int64_t sequences, const backend::Arena<S>& weights, backend::Arena<S>* gradients);
 
   void set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) override;
+  void rebind() override {}  // looks at its arenas in every run
   void run_losses() override;
   void run_losses_and_gradients(std::span<const double> weights) override;
   tensor::View<const S> losses() const override { return losses_->value; }

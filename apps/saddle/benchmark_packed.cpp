@@ -1,0 +1,100 @@
+// benchmark-packed, and the worker that it starts as a process of its own.
+#include <memory>
+
+#include "base/exit_codes.h"
+#include "base/stop.h"
+#include "bench/packed.h"
+#include "commands.h"
+
+namespace saddle::app {
+namespace {
+
+struct BenchmarkCommand {
+  SettingsOptions settings;
+  bench::PackedBenchmarkOptions options;
+  std::string output;
+
+  int run() const {
+    bench::PackedBenchmarkOptions request = options;
+    request.output = output;
+    const StopSignals signals;
+    Log log;
+    const auto summary = bench::run_packed_benchmark(
+        settings.load(), settings.words(), request, [&signals] { return signals.requested(); },
+        log);
+    log.finish_progress();
+    if (!summary) return kExitStopped;
+    print(bench::packed_table(*summary));
+    return kExitSuccess;
+  }
+};
+
+struct WorkerCommand {
+  SettingsOptions settings;
+  std::string mode = "packed", trace;
+  bench::PackedCandidate candidate;
+
+  int run() const {
+    bench::PackedCandidate request = candidate;
+    request.mode = mode == "packed" ? bench::PackedMode::kPacked : bench::PackedMode::kSequential;
+    request.trace = trace;
+    print(bench::to_json(bench::measure_packed(settings.load(), request)).dump() + "\n");
+    return kExitSuccess;
+  }
+};
+
+void add_updates(CLI::App& command, int64_t& warmup, int64_t& steps) {
+  command.add_option("--warmup", warmup, "Updates that are not timed")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--steps", steps, "Timed updates; the median counts")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void add_worker(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "benchmark-packed-worker", "Time updates of several workers in this process; prints JSON");
+  const auto values = std::make_shared<WorkerCommand>();
+  add_settings_options(*command, values->settings);
+  command->add_option("--mode", values->mode, "How the workers are run")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"packed", "sequential"}))
+      ->capture_default_str();
+  add_updates(*command, values->candidate.warmup, values->candidate.steps);
+  command->add_option("--trace", values->trace, "Write a Chrome trace of the parts to FILE")
+      ->type_name("FILE");
+  command->callback([&action, values] { action = [values] { return values->run(); }; });
+}
+
+}  // namespace
+
+void add_benchmark_packed(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "benchmark-packed", "Compare packed with sequential execution of several workers");
+  const auto values = std::make_shared<BenchmarkCommand>();
+  add_settings_options(*command, values->settings);
+  command->add_option("--num-models", values->options.num_models, "Numbers of workers, each tried")
+      ->type_name("N...")
+      ->capture_default_str();
+  add_updates(*command, values->options.warmup, values->options.steps);
+  command
+      ->add_option("--time-limit", values->options.time_limit_seconds,
+                   "Seconds for one candidate, which then is a failure; 0: none")
+      ->type_name("S")
+      ->capture_default_str();
+  command
+      ->add_option("--output", values->output,
+                   "Directory for summary.json and traces, made when missing")
+      ->type_name("DIRECTORY")
+      ->required();
+  command->footer(
+      "Every candidate is a process of its own: training.micro_batch_size sequences of random ids "
+      "for each\nworker, the rate optimizer.lr throughout. The batch and the budget follow from "
+      "the "
+      "number of workers.");
+  command->callback([&action, values] { action = [values] { return values->run(); }; });
+  add_worker(program, action);
+}
+
+}  // namespace saddle::app

@@ -1,0 +1,27 @@
+// A measurement in a process of its own: its memory is its own, and when it fails the others go on.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace saddle {
+
+struct CandidateOutcome {
+  std::optional<Json> record;  // what it printed
+  std::string failure;         // why there is none
+};
+
+// Runs this program with `words` and reads the JSON that it prints. A failure, a time limit that
+// was passed (0: none) and a stop are outcomes, not errors; `stop` gives the number of a signal, or
+// 0.
+CandidateOutcome run_candidate(const std::vector<std::string>& words, double time_limit_seconds,
+                               const std::function<int()>& stop);
+
+// The middle one of `values`, or the mean of the two middle ones. There must be one.
+double median(std::vector<double> values);
+
+}  // namespace saddle

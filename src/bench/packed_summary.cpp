@@ -1,0 +1,132 @@
+#include <filesystem>
+
+#include "base/candidate.h"
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/text_table.h"
+#include "bench/packed.h"
+
+namespace saddle::bench {
+namespace {
+
+constexpr double kMemoryShare = 0.9;
+
+// The settings with N workers, whose batch is one microbatch of each.
+std::vector<std::string> words_for(const config::Settings& settings,
+                                   const std::vector<std::string>& settings_words,
+                                   int64_t workers) {
+  std::vector<std::string> words = settings_words;
+  const int64_t tokens =
+      workers * settings.training.micro_batch_size * settings.model.context_length;
+  for (const std::string& set : {fmt::format("decentralized.num_models={}", workers),
+                                 fmt::format("training.batch_tokens={}", tokens),
+                                 fmt::format("training.epoch_tokens={}", tokens),
+                                 fmt::format("training.max_tokens={}", tokens)}) {
+    words.insert(words.end(), {"--set", set});
+  }
+  return words;
+}
+
+// The row of a candidate in the summary.
+Json row_of(const config::Settings& settings, int64_t workers, PackedMode mode,
+            const CandidateOutcome& outcome, const Path& trace) {
+  Json row = {{"num_models", workers}, {"mode", mode_name(mode)}};
+  if (!outcome.record) {
+    row["failure"] = outcome.failure;
+    return row;
+  }
+  row.update(*outcome.record);
+  const double seconds = median((*outcome.record)["seconds"]);
+  row["seconds_per_update"] = seconds;
+  row["tokens_per_second"] = static_cast<double>(workers * settings.training.micro_batch_size *
+                                                 settings.model.context_length) /
+                             seconds;
+  row["over_memory"] = row["peak_memory_bytes"].get<double>() >
+                       kMemoryShare * machine_description()["memory_bytes"].get<double>();
+  row["trace"] = trace.filename().string();
+  return row;
+}
+
+std::string seconds_text(const Json& seconds) {
+  return fmt::format("{:.4f}", seconds.get<double>());
+}
+
+}  // namespace
+
+std::optional<Json> run_packed_benchmark(const config::Settings& settings,
+                                         const std::vector<std::string>& settings_words,
+                                         const PackedBenchmarkOptions& options,
+                                         const std::function<int()>& stop, Log& log) {
+  if (options.num_models.empty()) fail(ErrorKind::kUsage, "--num-models is empty");
+  std::filesystem::create_directories(options.output);
+  Json rows = Json::array();
+  for (const int64_t workers : options.num_models) {
+    if (workers < 1) {
+      fail(ErrorKind::kUsage, "--num-models has {}: at least 1 was expected", workers);
+    }
+    const Json* packed = nullptr;
+    for (const PackedMode mode : {PackedMode::kSequential, PackedMode::kPacked}) {
+      log.progress(fmt::format("{} workers, {}", workers, mode_name(mode)));
+      const Path trace = options.output / fmt::format("{}-{}.trace.json", mode_name(mode), workers);
+      std::vector<std::string> words = {"benchmark-packed-worker"};
+      const std::vector<std::string> own = words_for(settings, settings_words, workers);
+      words.insert(words.end(), own.begin(), own.end());
+      words.insert(words.end(), {"--mode", std::string(mode_name(mode)), "--warmup",
+                                 std::to_string(options.warmup), "--steps",
+                                 std::to_string(options.steps), "--trace", trace.string()});
+      const CandidateOutcome outcome = run_candidate(words, options.time_limit_seconds, stop);
+      if (stop() != 0) return std::nullopt;
+      rows.push_back(row_of(settings, workers, mode, outcome, trace));
+      packed = &rows.back();
+    }
+    const Json& sequential = rows[rows.size() - 2];
+    if (packed->contains("seconds_per_update") && sequential.contains("seconds_per_update")) {
+      rows.back()["speedup"] = sequential["seconds_per_update"].get<double>() /
+                               (*packed)["seconds_per_update"].get<double>();
+    }
+  }
+  log.finish_progress();
+  const Json summary = {{"micro_batch_size", settings.training.micro_batch_size},
+                        {"context_length", settings.model.context_length},
+                        {"topology", config::name(settings.decentralized.topology)},
+                        {"scheme", config::name(settings.decentralized.scheme)},
+                        {"warmup", options.warmup},
+                        {"steps", options.steps},
+                        {"threads", settings.runtime.threads},
+                        {"machine", machine_description()},
+                        {"build", build_description()},
+                        {"rows", rows}};
+  write_json(options.output / "summary.json", summary);
+  return summary;
+}
+
+std::string packed_table(const Json& summary) {
+  TextTable table;
+  std::vector<std::string> titles = {"workers",  "mode",    "s per update",
+                                     "tokens/s", "speedup", "peak GB"};
+  titles.insert(titles.end(), kPackedParts.begin(), kPackedParts.end());
+  titles.emplace_back();
+  table.add(titles);
+  for (const Json& row : summary["rows"]) {
+    std::vector<std::string> cells = {row["num_models"].dump(), row["mode"]};
+    if (row.contains("failure")) {
+      cells.resize(titles.size() - 1, "-");
+      cells.push_back(row["failure"]);
+      table.add(cells);
+      continue;
+    }
+    cells.push_back(seconds_text(row["seconds_per_update"]));
+    cells.push_back(fmt::format("{:.1f}", row["tokens_per_second"].get<double>()));
+    cells.push_back(row.contains("speedup") ? fmt::format("{:.2f}", row["speedup"].get<double>())
+                                            : "");
+    cells.push_back(fmt::format("{:.2f}", row["peak_memory_bytes"].get<double>() / 1e9));
+    for (const std::string_view part : kPackedParts) {
+      cells.push_back(seconds_text(row["part_seconds"][std::string(part)]));
+    }
+    cells.emplace_back(row["over_memory"].get<bool>() ? "over 90% of memory" : "");
+    table.add(cells);
+  }
+  return table.text() + "  seconds of parts from a pass of their own\n";
+}
+
+}  // namespace saddle::bench

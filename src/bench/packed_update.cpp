@@ -1,0 +1,136 @@
+#include "bench/packed_update.h"
+
+#include "base/narrow.h"
+#include "base/random.h"
+#include "model/initial_weights.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
+#include "optim/mixing.h"
+
+namespace saddle::bench {
+namespace {
+
+std::vector<int32_t> random_ids(const config::Settings& settings, int64_t count, uint64_t stream) {
+  const RandomStream random(narrow<uint64_t>(settings.runtime.seed), RandomPurpose::kSampling,
+                            stream);
+  std::vector<int32_t> ids(static_cast<size_t>(count));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    ids[i] = static_cast<int32_t>(random.below(i, narrow<uint64_t>(settings.model.vocab_size)));
+  }
+  return ids;
+}
+
+}  // namespace
+
+template <class T>
+PackedUpdate<T>::PackedUpdate(backend::Context& context, const config::Settings& settings,
+                              PackedMode mode)
+    : context_(context),
+      settings_(settings),
+      mode_(mode),
+      workers_(settings.decentralized.num_models),
+      trained_(context, settings, workers_) {
+  const int64_t ids = workers_ * settings.training.micro_batch_size * settings.model.context_length;
+  inputs_ = random_ids(settings, ids, 0);
+  targets_ = random_ids(settings, ids, 1);
+  model::set_initial_weights<T>(context, settings.model, narrow<uint64_t>(settings.runtime.seed),
+                                trained_.weights);
+  for (const tensor::Slot& slot : trained_.weights.layout().slots()) {
+    segments_.push_back({slot.offset, slot.size(), !slot.is_vector});
+  }
+  const bool one = mode == PackedMode::kSequential;
+  if (one) {
+    seen_weights_ = trained_.weights.worker(0);
+    seen_gradients_ = trained_.gradients.worker(0);
+  }
+  execution_ = model::make_execution<T>(
+      context, settings.model, {settings.runtime.compile, settings.runtime.amp},
+      settings.training.micro_batch_size, one ? seen_weights_ : trained_.weights,
+      one ? &seen_gradients_ : &trained_.gradients);
+}
+
+template <class T>
+ops::Mixing PackedUpdate<T>::mixing(int64_t step) const {
+  return optim::mixing_of_update(settings_.decentralized, step - 1, 1.0);
+}
+
+template <class T>
+bool PackedUpdate<T>::mixes_first() const {
+  return settings_.decentralized.scheme == config::Scheme::kAdaptWhileCombine;
+}
+
+template <class T>
+void PackedUpdate<T>::run(int64_t step) {
+  compute();
+  clip();
+  if (mode_ == PackedMode::kPacked) {
+    trained_.optimizer.update(context_, settings_.optimizer.lr, step, scales_, trained_.gradients,
+                              trained_.weights, mixing(step));
+    return;
+  }
+  if (mixes_first()) mix(step);
+  adamw(step);
+  if (!mixes_first()) mix(step);
+}
+
+template <class T>
+void PackedUpdate<T>::compute() {
+  const int64_t sequences = settings_.training.micro_batch_size;
+  const int64_t rows = sequences * settings_.model.context_length;
+  const double weight = 1.0 / static_cast<double>(rows);
+  losses_.clear();
+  ops::fill<T>(context_, 0.0, trained_.gradients.all());
+  const int64_t runs = mode_ == PackedMode::kSequential ? workers_ : 1;
+  const std::vector<double> weights(static_cast<size_t>(workers_ / runs), weight);
+  for (int64_t n = 0; n < runs; ++n) {
+    if (mode_ == PackedMode::kSequential) {
+      seen_weights_ = trained_.weights.worker(n);
+      seen_gradients_ = trained_.gradients.worker(n);
+      execution_->rebind();
+    }
+    execution_->set_batch(sequences, inputs_.data() + n * rows, targets_.data() + n * rows);
+    execution_->run_losses_and_gradients(weights);
+    for (const double sum : ops::sum<T>(context_, execution_->losses())) {
+      losses_.push_back(sum * weight);
+    }
+  }
+}
+
+template <class T>
+void PackedUpdate<T>::clip() {
+  scales_.clear();
+  const auto add = [&](const backend::Arena<T>& gradients) {
+    for (const double norm : optim::gradient_norms<T>(context_, gradients)) {
+      scales_.push_back(optim::clip_scale(norm, settings_.optimizer.grad_clip));
+    }
+  };
+  if (mode_ == PackedMode::kPacked) return add(trained_.gradients);
+  for (int64_t n = 0; n < workers_; ++n) add(trained_.gradients.worker(n));
+}
+
+template <class T>
+void PackedUpdate<T>::mix(int64_t step) {
+  const ops::Mixing mixing = this->mixing(step);
+  if (!mixing.matrix.empty()) ops::mix<T>(context_, mixing.matrix, trained_.weights.all());
+}
+
+template <class T>
+void PackedUpdate<T>::adamw(int64_t step) {
+  const config::OptimizerSettings& o = settings_.optimizer;
+  const ops::AdamWStep parameters{o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, step};
+  const int64_t together = mode_ == PackedMode::kPacked ? workers_ : 1;
+  for (int64_t n = 0; n < workers_; n += together) {
+    const auto part = [&](const backend::Arena<T>& arena) {
+      return arena.all().worker_range(n, together);
+    };
+    ops::adamw_update<T>(
+        context_, parameters, segments_, std::span<const double>(scales_).subspan(n, together),
+        part(trained_.gradients), part(trained_.weights), part(trained_.optimizer.first_moments()),
+        part(trained_.optimizer.second_moments()));
+  }
+}
+
+template class PackedUpdate<float>;
+template class PackedUpdate<double>;
+
+}  // namespace saddle::bench

@@ -1,0 +1,50 @@
+// One update of N workers in parts, packed or one worker after another.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "bench/packed.h"
+#include "model/execution.h"
+#include "ops/adamw.h"
+#include "ops/mixing.h"
+#include "train/trained_model.h"
+
+namespace saddle::bench {
+
+template <class T>
+class PackedUpdate {
+ public:
+  PackedUpdate(backend::Context& context, const config::Settings& settings, PackedMode mode);
+
+  // A whole update as training does it; `step` counts from 1.
+  void run(int64_t step);
+
+  // Its parts. Gradients of each worker's mean loss, and the losses; then the scales that clip
+  // them; then, in the order of the scheme, mixing and AdamW.
+  void compute();
+  void clip();
+  void mix(int64_t step);
+  void adamw(int64_t step);
+  bool mixes_first() const;
+
+  const std::vector<double>& losses() const { return losses_; }
+  const train::TrainedModel<T>& trained() const { return trained_; }
+
+ private:
+  ops::Mixing mixing(int64_t step) const;
+
+  backend::Context& context_;
+  config::Settings settings_;
+  PackedMode mode_;
+  int64_t workers_;
+  train::TrainedModel<T> trained_;
+  // What the execution sees: all workers, or one of them.
+  backend::Arena<T> seen_weights_, seen_gradients_;
+  std::unique_ptr<model::Execution<T>> execution_;
+  std::vector<ops::AdamWSegment> segments_;
+  std::vector<int32_t> inputs_, targets_;  // [N][B][T]
+  std::vector<double> losses_, scales_;
+};
+
+}  // namespace saddle::bench

@@ -1,0 +1,126 @@
+// Both modes do the same work, and what the commands write.
+#include "bench/packed.h"
+
+#include <gtest/gtest.h>
+
+#include "base/candidate.h"
+#include "bench/packed_update.h"
+#include "support/difference.h"
+#include "support/expect_error.h"
+#include "support/run_program.h"
+
+namespace saddle::bench {
+namespace {
+
+config::Settings small_settings(int64_t workers) {
+  config::Settings settings;
+  settings.model = {
+      .vocab_size = 50, .context_length = 8, .layers = 2, .width = 16, .heads = 2, .ffn_width = 24};
+  settings.decentralized.num_models = workers;
+  settings.training.micro_batch_size = 2;
+  settings.optimizer.lr = 0.01;
+  settings.runtime.threads = 2;
+  return settings;
+}
+
+template <class T>
+std::vector<T> weights_after(const config::Settings& settings, PackedMode mode, int64_t steps) {
+  backend::Context context(2);
+  PackedUpdate<T> update(context, settings, mode);
+  for (int64_t step = 1; step <= steps; ++step) update.run(step);
+  return backend::to_host<T>(update.trained().weights.all());
+}
+
+// Two orders of the same sums in float64; after three updates AdamW's quotients carry their
+// rounding, far below 1e-12 of weights of order 1.
+TEST(PackedUpdate, GivesWhatWorkersGiveOneAfterAnother) {
+  for (const int64_t workers : {1, 2, 3}) {
+    for (const auto scheme :
+         {config::Scheme::kAdaptWhileCombine, config::Scheme::kAdaptThenCombine}) {
+      config::Settings settings = small_settings(workers);
+      settings.decentralized.scheme = scheme;
+      settings.decentralized.topology = config::Topology::kOnePeerRing;
+      const auto packed = weights_after<double>(settings, PackedMode::kPacked, 3);
+      const auto sequential = weights_after<double>(settings, PackedMode::kSequential, 3);
+      EXPECT_LT(largest_difference(packed, sequential), 1e-12) << workers;
+      EXPECT_GT(largest_difference(packed, weights_after<double>(settings, PackedMode::kPacked, 2)),
+                1e-4);
+    }
+  }
+}
+
+// The parts, one after the other, are the update.
+TEST(PackedUpdate, IsItsParts) {
+  const config::Settings settings = small_settings(3);
+  backend::Context context(2);
+  PackedUpdate<float> update(context, settings, PackedMode::kPacked);
+  update.compute();
+  update.clip();
+  ASSERT_TRUE(update.mixes_first());
+  update.mix(1);
+  update.adamw(1);
+  EXPECT_EQ(update.losses().size(), 3U);
+  EXPECT_EQ(backend::to_host<float>(update.trained().weights.all()),
+            weights_after<float>(settings, PackedMode::kPacked, 1));
+}
+
+TEST(PackedBenchmark, RefusesWhatItCannotCompare) {
+  config::Settings settings = small_settings(2);
+  expect_error(ErrorKind::kUsage, {"--steps 0"},
+               [&] { measure_packed(settings, {.warmup = 0, .steps = 0, .trace = {}}); });
+  settings.decentralized.adaptive_consensus.start_frac = 0.5;
+  expect_error(ErrorKind::kConfig, {"adaptive_consensus.start_frac", "constant"},
+               [&] { measure_packed(settings, {.warmup = 0, .steps = 1, .trace = {}}); });
+}
+
+constexpr const char* kSmall =
+    " --set model.vocab_size=50 --set model.context_length=8 --set model.layers=1"
+    " --set model.width=16 --set model.heads=2 --set model.ffn_width=24"
+    " --set training.micro_batch_size=2 --set runtime.threads=1";
+
+TEST(PackedBenchmark, WritesASummaryATableAndTraces) {
+  const TemporaryDirectory directory;
+  const ProgramResult result =
+      run_saddle(std::string("benchmark-packed --num-models 2 3 --warmup 1 --steps 3 --output ") +
+                 (directory / "out").string() + kSmall);
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_NE(result.output.find("sequential"), std::string::npos);
+  EXPECT_NE(result.output.find("speedup"), std::string::npos);
+  const Json summary = read_json(Path(directory / "out") / "summary.json");
+  ASSERT_EQ(summary["rows"].size(), 4U);
+  for (const Json& row : summary["rows"]) {
+    ASSERT_FALSE(row.contains("failure")) << row.dump();
+    EXPECT_EQ(row["seconds"].size(), 3U);
+    EXPECT_EQ(row["losses"].size(), row["num_models"].get<size_t>());
+    const double rate = row["num_models"].get<double>() * 2 * 8 / median(row["seconds"]);
+    EXPECT_NEAR(row["tokens_per_second"].get<double>() / rate, 1, 1e-12);
+    const Json trace =
+        read_json(Path(directory / "out") / row["trace"].get<std::string>())["traceEvents"];
+    ASSERT_EQ(trace.size(), 2U + 4U * 5U);  // two names, then the parts of five updates
+    for (size_t i = 2; i < trace.size(); ++i) {
+      EXPECT_EQ(trace[i]["ph"], "X");
+      EXPECT_GE(trace[i]["dur"].get<double>(), 0);
+      EXPECT_GE(trace[i]["ts"].get<double>(), 0);
+    }
+  }
+  EXPECT_TRUE(summary["rows"][1].contains("speedup"));
+}
+
+// A worker that fails is a row, not the end.
+TEST(PackedBenchmark, ListsWhatFails) {
+  const TemporaryDirectory directory;
+  const ProgramResult result = run_saddle(
+      std::string("benchmark-packed --num-models 2 --warmup 0 --steps 1 --time-limit 0.0001 "
+                  "--output ") +
+      (directory / "out").string() + kSmall);
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_NE(result.output.find("over 0.0001 s"), std::string::npos) << result.output;
+}
+
+TEST(Candidates, HaveAMedian) {
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+}
+
+}  // namespace
+}  // namespace saddle::bench
