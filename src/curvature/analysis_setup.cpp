@@ -21,6 +21,7 @@ config::Settings studied_settings(const Path& run, int64_t threads) {
   config::Settings settings;
   config::apply_yaml(read_file(file), file.string(), settings);
   settings.runtime.device = config::Device::kCpu;
+  settings.runtime.output_dir = run.string();  // wherever it was moved to
   settings.runtime.threads = threads;
   return settings;
 }
