@@ -91,8 +91,8 @@ void add_benchmark_packed(CLI::App& program, Action& action) {
   command->footer(
       "Every candidate is a process of its own: training.micro_batch_size sequences of random ids "
       "for each\nworker, the rate optimizer.lr throughout. The batch and the budget follow from "
-      "the "
-      "number of workers.");
+      "the number of\nworkers. The settings are listed by `saddle options` and in "
+      "docs/options.md.");
   command->callback([&action, values] { action = [values] { return values->run(); }; });
   add_worker(program, action);
 }
