@@ -58,6 +58,10 @@ new_run_directory() {
 # field NAME FILE: the number of the last "NAME": 1.23 in a JSON file.
 field() { sed -nE "s/.*\"$1\": *([-+.0-9eE]+).*/\1/p" "$2" | tail -n 1; }
 
+# Threads that wait for each other sleep: spinning is a little faster on idle cores, and much slower on
+# cores that something else uses too.
+export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
+
 mkdir -p quickstart
 run=$(new_run_directory)
 settings=(--config "$config" --set "data.source=$text" --set "data.tokenizer=$tokenizer"
