@@ -93,7 +93,8 @@ TEST(Lanczos, FindsTheOuterEigenvaluesFirstAndTellsHowNear) {
     const RitzValue& value = ritz[ritz.size() - 1 - k];
     // Float products of norm 4, and what Lanczos has not found yet.
     EXPECT_NEAR(value.value, expected, 4e-6 + value.residual);
-    EXPECT_LT(value.residual, 1e-2);
+    // Neighbours are 1e-3 apart: other random starts leave 0.002 to 0.012 after as many steps.
+    EXPECT_LT(value.residual, 5e-2);
   }
   double weights = 0;
   for (const RitzValue& value : ritz) weights += value.weight;
