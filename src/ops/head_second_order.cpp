@@ -32,7 +32,7 @@ Moments moments(const T* p, const T* z_t, int64_t count) {
 }
 
 // Columns of z' at a time: few enough that their sums find them in the cache.
-constexpr int64_t kColumns = 1024;
+constexpr int64_t kColumns = 960;
 static_assert(kHeadColumns % kColumns == 0);
 
 // Room for one direction.
