@@ -29,9 +29,10 @@ TangentSweep<T>::TangentSweep(backend::Context& context, const config::ModelSett
   lay_out(measure, model, lanes, rows);
   memory_ = context.allocate(measure.bytes());
   context.workspace().reserve(
-      std::max(ops::head_second_order_scratch<T>(rows, model.width, model.vocab_size),
-               ops::attention_second_order_scratch<T>(context.threads(),
-                                                      plan_->attention_shape(sequences))));
+      std::max({ops::head_second_order_scratch<T>(rows, model.width, model.vocab_size),
+                ops::linear_second_order_scratch<T>(rows, std::max(model.width, model.ffn_width)),
+                ops::attention_second_order_scratch<T>(context.threads(),
+                                                       plan_->attention_shape(sequences))}));
 }
 
 template <class T>

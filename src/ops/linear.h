@@ -28,11 +28,17 @@ template <class S>
 void linear_adjoint_weight(Context& context, View<const S> x, View<const S> dy, View<S> dweight);
 
 // Second order (ops/second_order.h): y' = x' W^T + x W'^T, term 2 <dy, x' W'^T> = 2 <dy W', x'>.
-// x, dy [1, M, ...]; W [1, out, in]; x_t, weight_t, y_t [G, ...]. Writes y_t. Takes M in numbers of
-// scratch. Cost: 3 products for each direction.
+// x, dy [1, M, ...]; W [1, out, in]; x_t, weight_t, y_t [G, ...]. Writes y_t.
+// Cost: 3 products for each direction.
 template <class T>
 void linear_second_order(Context& context, View<const T> x, View<const T> weight, View<const T> dy,
                          View<const T> x_t, View<const T> weight_t, View<T> y_t,
                          std::span<double> forms);
+
+// Its scratch in bytes.
+template <class T>
+int64_t linear_second_order_scratch(int64_t rows, int64_t in) {
+  return scratch_bytes<T>(rows * in);
+}
 
 }  // namespace saddle::ops
