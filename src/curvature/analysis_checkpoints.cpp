@@ -183,8 +183,12 @@ std::vector<Checkpoint> find_checkpoints(const Path& run, const config::Settings
 }
 
 void find_workers(const Path& run, const config::Settings& settings, Checkpoint& checkpoint) {
+  // A name that is a path has its workers beside its own file. Joined to the directory of the run,
+  // an absolute one would be the average itself.
   const auto file_of_worker = [&](const std::string& name, int64_t worker) {
-    return run / fmt::format("node-{:03}", worker) / (name + std::string(kSuffix));
+    const Path average =
+        name == checkpoint.names[0] ? checkpoint.file : file_of(run, name + std::string(kSuffix));
+    return average.parent_path() / fmt::format("node-{:03}", worker) / average.filename();
   };
   std::string name = checkpoint.names[0];
   for (const std::string& other : checkpoint.names) {

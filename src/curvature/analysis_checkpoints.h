@@ -44,8 +44,8 @@ Checkpoint find_checkpoint(const Path& run, const config::Settings& settings,
 std::vector<Checkpoint> find_checkpoints(const Path& run, const config::Settings& settings,
                                          const std::vector<std::string>& names);
 
-// Sets `workers` of a checkpoint of a packed run: node-NNN/NAME.safetensors beside it, for the
-// first of its names that has them. Errors: kConfig when a file is missing; those of
+// Sets `workers` of a checkpoint of a packed run: node-NNN/NAME.safetensors beside its file, for
+// the first of its names that has them. Errors: kConfig when a file is missing; those of
 // find_checkpoint().
 void find_workers(const Path& run, const config::Settings& settings, Checkpoint& checkpoint);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "curvature/analysis_checkpoints.h"
+#include "curvature/analysis_setup.h"
 #include "curvature/analyzed_run.h"
 #include "model/parameters.h"
 #include "model/weights_file.h"
@@ -317,6 +318,28 @@ TEST_F(PackedAnalysisInput, LocalBatchesAndConsensusErrorsAreMeasured) {
     EXPECT_NEAR(found["squared_norm"], squares, 1e-6 * squares);
     EXPECT_GT(squares, 0);
   }
+}
+
+TEST_F(PackedAnalysisInput, APathHasItsWorkersBesideIt) {
+  const config::Settings settings = studied_settings(options_.run, 1);
+  const Path moved = run_.directory / "moved";
+  std::filesystem::copy(options_.run, moved, std::filesystem::copy_options::recursive);
+  Checkpoint by_name = find_checkpoint(options_.run, settings, "final");
+  find_workers(options_.run, settings, by_name);
+  for (const Path& path :
+       {std::filesystem::absolute(moved), std::filesystem::proximate(moved), options_.run}) {
+    Checkpoint found =
+        find_checkpoint(options_.run, settings, (path / "final.safetensors").string());
+    find_workers(options_.run, settings, found);
+    EXPECT_THAT(found.workers, ElementsAre(path / "node-000/final.safetensors",
+                                           path / "node-001/final.safetensors",
+                                           path / "node-002/final.safetensors"));
+    EXPECT_EQ(found.workers_sha256, by_name.workers_sha256);
+    EXPECT_NE(weights_sha256(found.workers[0], settings.model), found.weights_sha256);
+  }
+  std::filesystem::remove_all(moved / "node-001");
+  options_.checkpoints = {(moved / "final.safetensors").string()};
+  expect_refusal(ErrorKind::kConfig, {"worker 1", "--no-consensus"});
 }
 
 TEST_F(PackedAnalysisInput, WithoutTheWeightsOfAWorker) {
