@@ -9,11 +9,13 @@
 #include "backend/tensor.h"
 #include "base/error.h"
 #include "base/sha256.h"
+#include "config/recipe.h"
 #include "model/parameters.h"
 #include "model/safetensors.h"
 #include "model/weights_file.h"
 #include "train/checkpoints.h"
 #include "train/epochs.h"
+#include "train/state_file.h"
 
 namespace saddle::curvature {
 namespace {
@@ -46,9 +48,25 @@ Path file_of(const Path& run, const std::string& name) {
   return run / (without_suffix(name) + std::string(kSuffix));
 }
 
-// What a file notes of where its run stood.
-void read_note(const model::SafetensorsReader& reader, const config::Settings& settings,
-               Checkpoint& checkpoint) {
+// Whether a file was made by a run of the recipe of this one. A run whose directory does not tell
+// the identity of its token cache is compared without it.
+bool of_run(const Path& run, const config::Settings& settings, Json recipe) {
+  const Path file = run / "environment.json";
+  const Json environment =
+      std::filesystem::exists(file_status(file)) ? read_json(file) : Json::object();
+  const Json identity = environment.value("data_identity", Json());
+  if (!identity.is_string()) recipe.erase("data.identity");
+  Json expected =
+      train::run_recipe(settings, identity.is_string() ? identity.get<std::string>() : "",
+                        settings.decentralized.num_models);
+  if (!identity.is_string()) expected.erase("data.identity");
+  return config::differing_fields(expected, recipe).empty();
+}
+
+// What a file notes of where its run stood; nothing of another run, whose epochs this one cannot
+// place.
+void read_note(const Path& run, const model::SafetensorsReader& reader,
+               const config::Settings& settings, Checkpoint& checkpoint) {
   const train::EpochPlan plan(settings);
   const auto& metadata = reader.metadata();
   const std::string place = reader.path().string() + " (metadata)";
@@ -56,6 +74,7 @@ void read_note(const model::SafetensorsReader& reader, const config::Settings& s
     if (const auto note = metadata.find("saddle.weights"); note != metadata.end()) {
       const Json json = parse_json(note->second, place);
       if (!json.contains("epoch")) return;  // exported or imported weights
+      if (!of_run(run, settings, json.at("recipe"))) return;
       checkpoint.epoch = json.at("epoch").get<int64_t>();
       checkpoint.step = json.at("step").get<int64_t>();
       if (*checkpoint.epoch < 1 || *checkpoint.epoch > plan.epochs()) {
@@ -65,6 +84,8 @@ void read_note(const model::SafetensorsReader& reader, const config::Settings& s
       checkpoint.tokens = plan.tokens(plan.boundary(*checkpoint.epoch));
     } else if (metadata.contains("saddle.state")) {
       const train::StateFile state(reader.path());
+      const Json json = parse_json(metadata.at("saddle.state"), place);
+      if (!of_run(run, settings, json.at("recipe"))) return;
       checkpoint.step = state.state().step;
       checkpoint.epoch = plan.completed_epochs(state.state().position);
       checkpoint.tokens = plan.tokens(state.state().position);
@@ -153,7 +174,7 @@ Checkpoint find_checkpoint(const Path& run, const config::Settings& settings,
   check_loads(checkpoint.file, settings.model);
   checkpoint.names = {without_suffix(name)};
   checkpoint.weights_sha256 = weights_sha256(checkpoint.file, settings.model);
-  read_note(model::SafetensorsReader(checkpoint.file), settings, checkpoint);
+  read_note(run, model::SafetensorsReader(checkpoint.file), settings, checkpoint);
   return checkpoint;
 }
 

@@ -16,7 +16,7 @@ struct Checkpoint {
   std::vector<std::string> names;  // of one set of weights, the first asked for first
   Path file;                       // of the first name
   std::string weights_sha256;      // of names, shapes, types and bytes of the weights alone
-  // What its file notes; nothing for weights from elsewhere.
+  // What its file notes; nothing for weights from elsewhere, and from a run of another recipe.
   std::optional<int64_t> epoch;
   std::optional<int64_t> step;
   std::optional<int64_t> tokens;  // targets trained on

@@ -135,6 +135,33 @@ TEST_F(AnalysisInput, WeightsFromElsewhereHaveNoPlaceInTheRun) {
   EXPECT_FALSE(found.step.has_value());
 }
 
+// Its second epoch is not the second of this run.
+TEST_F(AnalysisInput, WeightsOfAnotherRunHaveNoPlaceInThisOne) {
+  const auto expect_place = [&](const Path& file, bool known) {
+    const Checkpoint found = find_checkpoint(run_.run(), run_.settings, file.string());
+    EXPECT_EQ(found.epoch.has_value(), known) << file;
+    EXPECT_EQ(found.step.has_value(), known) << file;
+    EXPECT_EQ(found.tokens.has_value(), known) << file;
+  };
+  config::Settings other = run_.settings;
+  other.training.max_tokens = 2 * 30 * 8;
+  other.training.epoch_tokens = 30 * 8;
+  other.runtime.output_dir = (run_.directory / "shorter").string();
+  config::Settings other_data = run_.settings;
+  other_data.data.cache = (run_.directory / "other_cache").string();
+  other_data.runtime.output_dir = (run_.directory / "other_data").string();
+  data::write_token_cache(other_data.data.cache, data::random_ids(297 * 8 + 1, 61, 5),
+                          data::random_ids(24 * 8 + 4, 61, 2), 61);
+  Log log = Log::silent();
+  for (const config::Settings& settings : {other, other_data}) {
+    train::run_training(settings, {}, log);
+    for (const char* name : {"final.safetensors", "final.state.safetensors"}) {
+      expect_place(Path(settings.runtime.output_dir) / name, false);
+      expect_place(run_.run() / name, true);
+    }
+  }
+}
+
 TEST_F(AnalysisInput, ADirectoryThatIsNoRun) {
   options_.run = run_.directory / "nowhere";
   expect_refusal(ErrorKind::kConfig, {"nowhere", "resolved.yaml"});
