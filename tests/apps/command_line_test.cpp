@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/exit_codes.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "config/options.h"
 #include "support/closed_pipe.h"
@@ -47,6 +48,18 @@ TEST(CommandLine, HelpListsTheCommandsAndEachHasHelp) {
       EXPECT_THAT(result.output, HasSubstr("docs/options.md")) << name;
     }
   }
+}
+
+// The README's table has each of them once, under its first word.
+TEST(CommandLine, TheReadmeListsTheCommands) {
+  std::istringstream readme(read_file(Path(SADDLE_SOURCE_DIR) / "README.md"));
+  std::vector<std::string> listed;
+  const std::string row = "| `saddle ";
+  for (std::string line; std::getline(readme, line);) {
+    if (!line.starts_with(row)) continue;
+    listed.push_back(line.substr(row.size(), line.find_first_of(" `", row.size()) - row.size()));
+  }
+  EXPECT_THAT(listed, ::testing::UnorderedElementsAreArray(commands()));
 }
 
 TEST(CommandLine, UsageErrorsAreOneLineAndCode2) {
