@@ -136,6 +136,19 @@ Json to_json(const Checkpoint& checkpoint) {
           {"tokens", optional_json(checkpoint.tokens)}};
 }
 
+bool add_what_is_new(const Checkpoint& checkpoint, Json& known) {
+  const Json before = known;
+  for (const std::string& name : checkpoint.names) {
+    Json& names = known["names"];
+    if (std::ranges::find(names, Json(name)) == names.end()) names.push_back(name);
+  }
+  const Json now = to_json(checkpoint);
+  if (known["tokens"].is_null()) {
+    for (const char* key : {"epoch", "step", "tokens"}) known[key] = now[key];
+  }
+  return known != before;
+}
+
 std::string weights_sha256(const Path& file, const config::ModelSettings& model) {
   const model::SafetensorsReader reader(file);
   Sha256 hash;

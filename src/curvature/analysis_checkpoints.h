@@ -29,6 +29,10 @@ struct Checkpoint {
 // names, weights_sha256, epoch, step, tokens; null for what is not known.
 Json to_json(const Checkpoint& checkpoint);
 
+// Adds to `known`, as to_json() wrote it of the same weights, the names that it lacks and, when it
+// has no place in the run, that of `checkpoint`. Whether anything was added.
+bool add_what_is_new(const Checkpoint& checkpoint, Json& known);
+
 inline constexpr const char* kAllCheckpoints = "all";
 
 // The weights in one file: `name` is that of a file in the directory of the run, with or without

@@ -138,12 +138,11 @@ class PrecisionStudy {
                        {"comparisons", comparisons_}});
   }
 
-  // Whether the comparison at these weights is there; a name that they were not known by is added.
+  // Whether the comparison at these weights is there; what it does not know of them is added.
   bool reuse(const Checkpoint& checkpoint) {
     for (Json& comparison : comparisons_) {
       Json& known = comparison["checkpoint"];
       const bool same = known["weights_sha256"] == checkpoint.weights_sha256;
-      const size_t names = known["names"].size();
       for (const std::string& name : checkpoint.names) {
         const bool has = std::ranges::find(known["names"], Json(name)) != known["names"].end();
         if (has && !same) {
@@ -153,10 +152,9 @@ class PrecisionStudy {
                file_.string(), name, known["weights_sha256"].get<std::string>(),
                checkpoint.weights_sha256);
         }
-        if (same && !has) known["names"].push_back(name);
       }
       if (!same) continue;
-      if (known["names"].size() > names) write();
+      if (add_what_is_new(checkpoint, known)) write();
       return true;
     }
     return false;

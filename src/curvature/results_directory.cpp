@@ -137,15 +137,16 @@ ResultsDirectory::ResultsDirectory(const Path& path, const Path& run, Json ident
       identity_(std::move(identity)),
       lock_(path / kLock, fmt::format("analysis into '{}'", path.string())) {
   remove_unfinished_files(path_);
+  files_ = case_files(path_);
   const Path manifest = path_ / kManifest;
-  if (std::filesystem::exists(file_status(manifest))) {
+  // Before the first result there is nothing that other settings could be mixed with.
+  if (!files_.empty() && std::filesystem::exists(file_status(manifest))) {
     const Json before = read_record(manifest);
     check_same_identity(identity_, before.value("identity", Json::object()), manifest.string());
     for (const Json& record : before.value("cases", Json::array())) {
       if (record.contains("file")) records_[record["file"].get<std::string>()] = record;
     }
   }
-  files_ = case_files(path_);
   write_tables();
 }
 
@@ -183,12 +184,7 @@ bool ResultsDirectory::has(const Checkpoint& checkpoint, const DataCase& data) {
   if (file == nullptr) return false;
   check_same_identity(case_identity(checkpoint, data), file->content["identity"],
                       file->path.string());
-  Json& known = file->content["checkpoint"]["names"];
-  const size_t names = known.size();
-  for (const std::string& name : checkpoint.names) {
-    if (std::ranges::find(known, Json(name)) == known.end()) known.push_back(name);
-  }
-  if (known.size() > names) {
+  if (add_what_is_new(checkpoint, file->content["checkpoint"])) {
     write_json(file->path, file->content);
     write_tables();
   }

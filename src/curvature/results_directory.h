@@ -34,15 +34,15 @@ class ResultsDirectory {
  public:
   // Makes the directory, locks it, removes unfinished files, and writes the manifest. `run`: the
   // directory of the run.
-  // Errors: kIo when another process holds it; kConfig when it holds other files, or results of
-  // another identity; kData when its files are damaged.
+  // Errors: kIo when another process holds it; kConfig when it holds other files, or finished cases
+  // of another identity; kData when its files are damaged.
   ResultsDirectory(const Path& path, const Path& run, Json identity);
 
   const Path& path() const { return path_; }
 
-  // Whether a case is finished, and of the weights that the checkpoint has now; a name that the
-  // checkpoint was not known by is added to its file. Errors: kConfig when the file was made with
-  // other settings, or under this name of other weights.
+  // Whether a case is finished, and of the weights that the checkpoint has now; what its file does
+  // not know of the checkpoint is added to it (add_what_is_new()). Errors: kConfig when the file
+  // was made with other settings, or under this name of other weights.
   bool has(const Checkpoint& checkpoint, const DataCase& data);
 
   // Writes a finished case. `about`: machine and threads, for the manifest.

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "curvature/analyzed_run.h"
+#include "model/parameters.h"
+#include "model/weights_file.h"
 #include "support/expect_error.h"
 
 namespace saddle::curvature {
@@ -105,6 +107,46 @@ TEST_F(AnalysisResults, AStopKeepsWhatIsFinished) {
   EXPECT_TRUE(again.completed);
   EXPECT_EQ(again.reused, 2);
   EXPECT_EQ(run_.case_files(), files);
+}
+
+TEST_F(AnalysisResults, BeforeTheFirstResultOtherSettingsMayBeChosen) {
+  const AnalysisOutcome stopped = analyze(options_, [] { return SIGINT; });
+  EXPECT_FALSE(stopped.completed);
+  EXPECT_TRUE(std::filesystem::exists(run_.output() / "manifest.json"));
+  options_.random_samples = 2;
+  EXPECT_EQ(analyze(options_).measured, 4);
+  const Json manifest = read_json(run_.output() / "manifest.json");
+  EXPECT_EQ(manifest["identity"]["analysis.random_samples"], 2);
+  options_.random_samples = 3;
+  expect_error(ErrorKind::kConfig, {"analysis.random_samples (there 2, now 3)"},
+               [&] { analyze(options_); });
+}
+
+// Weights without a note are measured first; then the run's own file of the same weights is.
+TEST_F(AnalysisResults, AnAliasTellsThePlaceInTheRun) {
+  const Path bare = run_.directory / "bare.safetensors";
+  {
+    backend::Context context(1);
+    backend::Arena<float> weights(context, model::Parameters(run_.settings.model).layout, 1);
+    model::load_weights<float>(run_.run() / "epoch-005.safetensors", run_.settings.model, weights);
+    model::save_weights<float>(bare, weights, 0, {});
+  }
+  options_.checkpoints = {bare.string()};
+  options_.cases = {DataCaseKind::kSeen};
+  EXPECT_TRUE(analyze(options_).cases[0]["checkpoint"]["tokens"].is_null());
+  options_.checkpoints = {"epoch-005"};
+  const AnalysisOutcome outcome = analyze(options_);
+  EXPECT_EQ(outcome.reused, 1);
+  EXPECT_EQ(outcome.measured, 0);
+  const Json checkpoint = outcome.cases[0]["checkpoint"];
+  EXPECT_EQ(checkpoint["names"].size(), 2);
+  EXPECT_EQ(checkpoint["epoch"], 5);
+  EXPECT_EQ(checkpoint["step"], 20);
+  EXPECT_EQ(checkpoint["tokens"], 5 * 27 * 8);
+  EXPECT_THAT(read_file(run_.output() / "summary.csv"), HasSubstr("epoch-005,5,20,1080,seen"));
+  // And they stay when the bare file is asked for again.
+  options_.checkpoints = {bare.string()};
+  EXPECT_EQ(analyze(options_).cases[0]["checkpoint"], checkpoint);
 }
 
 TEST_F(AnalysisResults, CheckpointsAndCasesAreAdded) {

@@ -293,6 +293,21 @@ TEST_F(PrecisionStudyTest, KeepsWhatIsFinishedAndGoesOn) {
             Json::array({"final", "epoch-010"}));
 }
 
+TEST_F(PrecisionStudyTest, AnAliasTellsThePlaceInTheRun) {
+  PrecisionOptions study = options();
+  study.checkpoints = {"final"};
+  compare(study);
+  const Path file = study.output / kPrecisionFile;
+  Json json = read_json(file);
+  const Json checkpoint = json["comparisons"][0]["checkpoint"];
+  for (const char* key : {"epoch", "step", "tokens"}) {
+    json["comparisons"][0]["checkpoint"][key] = nullptr;
+  }
+  write_json(file, json);
+  EXPECT_EQ(compare(study).reused, 1);
+  EXPECT_EQ(read_json(file)["comparisons"][0]["checkpoint"], checkpoint);
+}
+
 TEST_F(PrecisionStudyTest, RefusesOtherSettingsFilesAndWriters) {
   PrecisionOptions study = options();
   study.checkpoints = {"final"};
