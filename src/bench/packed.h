@@ -39,11 +39,15 @@ struct PackedMeasurement {
   std::vector<double> losses;  // of each worker in the last update, nats
 };
 
+// Errors: kUsage for fewer than 1 step or a negative warm-up; kConfig with adaptive consensus,
+// which has no constant rate.
+void check_packed(const config::Settings& settings, int64_t warmup, int64_t steps);
+
 // Measures in this process: warm-up, timed updates, then a pass of a tenth as many (at
 // least five) that times the parts. (Training mixes and steps in one pass over the arena; that pass
 // does it in two.) Tokens are random ids. `settings`: decentralized.num_models workers of
-// training.micro_batch_size sequences, the rate optimizer.lr throughout. Errors: kConfig with
-// adaptive consensus, which has no constant rate; kUsage for fewer than 1 step.
+// training.micro_batch_size sequences, the rate optimizer.lr throughout. Errors: those of
+// check_packed.
 PackedMeasurement measure_packed(const config::Settings& settings,
                                  const PackedCandidate& candidate);
 
@@ -60,7 +64,7 @@ struct PackedBenchmarkOptions {
 // Runs both modes for each number of workers, each in a process of its own, as `saddle
 // benchmark-packed-worker` with these words for its settings. Writes summary.json and traces;
 // returns what the summary holds, or nothing when `stop` gave a signal. A candidate that fails is a
-// row. Errors: those of measure_packed, and of files.
+// row. Errors: those of check_packed, before anything is written, and of files.
 std::optional<Json> run_packed_benchmark(const config::Settings& settings,
                                          const std::vector<std::string>& settings_words,
                                          const PackedBenchmarkOptions& options,

@@ -13,20 +13,6 @@ namespace {
 
 constexpr int64_t kPartUpdates = 5;  // at least as many time the parts
 
-void check(const config::Settings& settings, const PackedCandidate& candidate) {
-  if (candidate.steps < 1 || candidate.warmup < 0) {
-    fail(ErrorKind::kUsage,
-         "expected at least 1 timed update and 0 for warming up, found --steps {} and --warmup {}",
-         candidate.steps, candidate.warmup);
-  }
-  if (settings.decentralized.adaptive_consensus.start_frac) {
-    fail(
-        ErrorKind::kConfig,
-        "decentralized.adaptive_consensus.start_frac is set: the benchmark has a constant learning "
-        "rate, under which consensus does not adapt");
-  }
-}
-
 template <class T>
 PackedMeasurement measure(const config::Settings& settings, const PackedCandidate& candidate) {
   backend::Context context(train::computing_threads(settings));
@@ -71,9 +57,25 @@ std::string_view mode_name(PackedMode mode) {
   return mode == PackedMode::kPacked ? "packed" : "sequential";
 }
 
+void check_packed(const config::Settings& settings, int64_t warmup, int64_t steps) {
+  if (steps < 1 || warmup < 0) {
+    fail(ErrorKind::kUsage,
+         "expected at least 1 timed update and 0 for warming up, found --steps {} and --warmup {}",
+         steps, warmup);
+  }
+  if (settings.decentralized.adaptive_consensus.start_frac) {
+    fail(ErrorKind::kConfig,
+         "decentralized.adaptive_consensus.start_frac is {}: the benchmark has a constant learning "
+         "rate, under which consensus does not adapt; turn it off with --set "
+         "decentralized.adaptive_consensus.start_frac=null --set "
+         "decentralized.adaptive_consensus.p=null",
+         *settings.decentralized.adaptive_consensus.start_frac);
+  }
+}
+
 PackedMeasurement measure_packed(const config::Settings& settings,
                                  const PackedCandidate& candidate) {
-  check(settings, candidate);
+  check_packed(settings, candidate.warmup, candidate.steps);
   return settings.runtime.dtype == config::Precision::kFloat64
              ? measure<double>(settings, candidate)
              : measure<float>(settings, candidate);

@@ -57,6 +57,7 @@ std::optional<Json> run_packed_benchmark(const config::Settings& settings,
                                          const std::vector<std::string>& settings_words,
                                          const PackedBenchmarkOptions& options,
                                          const std::function<int()>& stop, Log& log) {
+  check_packed(settings, options.warmup, options.steps);
   if (options.num_models.empty()) fail(ErrorKind::kUsage, "--num-models is empty");
   std::filesystem::create_directories(options.output);
   Json rows = Json::array();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/candidate.h"
 #include "bench/packed_update.h"
 #include "support/difference.h"
@@ -104,6 +106,22 @@ TEST(PackedBenchmark, WritesASummaryATableAndTraces) {
     }
   }
   EXPECT_TRUE(summary["rows"][1].contains("speedup"));
+}
+
+// Before any candidate starts, with the exit codes of a wrong setting and a wrong command line.
+TEST(PackedBenchmark, RefusesItInTheCommandItself) {
+  const TemporaryDirectory directory;
+  const std::string command =
+      "benchmark-packed --num-models 2 --output " + (directory / "out").string() + kSmall;
+  const ProgramResult adaptive =
+      run_saddle(command + " --set decentralized.adaptive_consensus.start_frac=0.5");
+  EXPECT_EQ(adaptive.exit_code, 3) << adaptive.output;
+  EXPECT_NE(adaptive.errors.find("--set decentralized.adaptive_consensus.start_frac=null"),
+            std::string::npos)
+      << adaptive.errors;
+  EXPECT_EQ(run_saddle(command + " --steps 0").exit_code, 2);
+  EXPECT_EQ(run_saddle(command + " --warmup -1").exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(Path(directory / "out")));
 }
 
 // A worker that fails is a row, not the end.
