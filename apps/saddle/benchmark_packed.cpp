@@ -5,9 +5,20 @@
 #include "base/stop.h"
 #include "bench/packed.h"
 #include "commands.h"
+#include "config/load.h"
 
 namespace saddle::app {
 namespace {
+
+// Not checked: the batch and the budget that follow from the number of workers come last.
+config::Settings load_unchecked(const SettingsOptions& options) {
+  config::Settings settings;
+  for (const std::string& path : options.configs) {
+    config::apply_yaml(read_file(path), path, settings);
+  }
+  for (const std::string& set : options.overrides) config::apply_override(set, settings);
+  return settings;
+}
 
 struct BenchmarkCommand {
   SettingsOptions settings;
@@ -20,8 +31,8 @@ struct BenchmarkCommand {
     const StopSignals signals;
     Log log;
     const auto summary = bench::run_packed_benchmark(
-        settings.load(), settings.words(), request, [&signals] { return signals.requested(); },
-        log);
+        load_unchecked(settings), settings.words(), request,
+        [&signals] { return signals.requested(); }, log);
     log.finish_progress();
     if (!summary) return kExitStopped;
     print(bench::packed_table(*summary));

@@ -62,9 +62,11 @@ struct PackedBenchmarkOptions {
 };
 
 // Runs both modes for each number of workers, each in a process of its own, as `saddle
-// benchmark-packed-worker` with these words for its settings. Writes summary.json and traces;
-// returns what the summary holds, or nothing when `stop` gave a signal. A candidate that fails is a
-// row. Errors: those of check_packed, before anything is written, and of files.
+// benchmark-packed-worker` with these words for its settings, which need to agree only with the
+// batch, budget and checkpoints of each number of workers, set last. Writes summary.json and
+// traces; returns what the summary holds, or nothing when `stop` gave a signal. A candidate that
+// fails is a row. Errors: those of check_packed and config::check_settings, before anything is
+// written, and of files.
 std::optional<Json> run_packed_benchmark(const config::Settings& settings,
                                          const std::vector<std::string>& settings_words,
                                          const PackedBenchmarkOptions& options,

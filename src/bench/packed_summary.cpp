@@ -5,26 +5,31 @@
 #include "base/error.h"
 #include "base/text_table.h"
 #include "bench/packed.h"
+#include "config/load.h"
 
 namespace saddle::bench {
 namespace {
 
 constexpr double kMemoryShare = 0.9;
 
-// The settings with N workers, whose batch is one microbatch of each.
-std::vector<std::string> words_for(const config::Settings& settings,
-                                   const std::vector<std::string>& settings_words,
-                                   int64_t workers) {
-  std::vector<std::string> words = settings_words;
+// What N workers need of the settings: their batch is one microbatch of each, and no checkpoint
+// refers to an epoch.
+std::vector<std::string> overrides_for(const config::Settings& settings, int64_t workers) {
   const int64_t tokens =
       workers * settings.training.micro_batch_size * settings.model.context_length;
-  for (const std::string& set : {fmt::format("decentralized.num_models={}", workers),
-                                 fmt::format("training.batch_tokens={}", tokens),
-                                 fmt::format("training.epoch_tokens={}", tokens),
-                                 fmt::format("training.max_tokens={}", tokens)}) {
-    words.insert(words.end(), {"--set", set});
+  return {fmt::format("decentralized.num_models={}", workers),
+          fmt::format("training.batch_tokens={}", tokens),
+          fmt::format("training.epoch_tokens={}", tokens),
+          fmt::format("training.max_tokens={}", tokens),
+          "training.checkpoint_policy=final",
+          "training.checkpoint_epochs=null"};
+}
+
+void check_settings_for(config::Settings settings, int64_t workers) {
+  for (const std::string& set : overrides_for(settings, workers)) {
+    config::apply_override(set, settings);
   }
-  return words;
+  config::check_settings(settings);
 }
 
 // The row of a candidate in the summary.
@@ -59,6 +64,7 @@ std::optional<Json> run_packed_benchmark(const config::Settings& settings,
                                          const std::function<int()>& stop, Log& log) {
   check_packed(settings, options.warmup, options.steps);
   if (options.num_models.empty()) fail(ErrorKind::kUsage, "--num-models is empty");
+  for (const int64_t workers : options.num_models) check_settings_for(settings, workers);
   std::filesystem::create_directories(options.output);
   Json rows = Json::array();
   for (const int64_t workers : options.num_models) {
@@ -70,8 +76,10 @@ std::optional<Json> run_packed_benchmark(const config::Settings& settings,
       log.progress(fmt::format("{} workers, {}", workers, mode_name(mode)));
       const Path trace = options.output / fmt::format("{}-{}.trace.json", mode_name(mode), workers);
       std::vector<std::string> words = {"benchmark-packed-worker"};
-      const std::vector<std::string> own = words_for(settings, settings_words, workers);
-      words.insert(words.end(), own.begin(), own.end());
+      words.insert(words.end(), settings_words.begin(), settings_words.end());
+      for (const std::string& set : overrides_for(settings, workers)) {
+        words.insert(words.end(), {"--set", set});
+      }
       words.insert(words.end(), {"--mode", std::string(mode_name(mode)), "--warmup",
                                  std::to_string(options.warmup), "--steps",
                                  std::to_string(options.steps), "--trace", trace.string()});

@@ -124,6 +124,40 @@ TEST(PackedBenchmark, RefusesItInTheCommandItself) {
   EXPECT_FALSE(std::filesystem::exists(Path(directory / "out")));
 }
 
+// The batch, budget and checkpoints of a training preset of 4 workers, which fit no other number of
+// workers nor another microbatch, give way to those of each number that is tried.
+TEST(PackedBenchmark, TakesThePresetOfOtherWorkersAndMicrobatches) {
+  const TemporaryDirectory directory;
+  const Path preset = Path(directory / "preset.yaml");
+  write_file_atomically(
+      preset,
+      "model: {vocab_size: 50, context_length: 8, layers: 1, width: 16, heads: 2, "
+      "ffn_width: 24}\n"
+      "training: {max_tokens: 2560, epoch_tokens: 640, batch_tokens: 64, "
+      "micro_batch_size: 2, checkpoint_policy: explicit, checkpoint_epochs: [2, 4]}\n"
+      "decentralized: {num_models: 4}\n"
+      "runtime: {threads: 1}\n");
+  const ProgramResult result = run_saddle(
+      "benchmark-packed --config " + preset.string() +
+      " --set training.micro_batch_size=1 --num-models 3 4 --warmup 0 --steps 1 --output " +
+      (directory / "out").string());
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const Json summary = read_json(Path(directory / "out") / "summary.json");
+  EXPECT_EQ(summary["micro_batch_size"], 1);
+  ASSERT_EQ(summary["rows"].size(), 4U);
+  for (const Json& row : summary["rows"]) EXPECT_FALSE(row.contains("failure")) << row.dump();
+}
+
+// Settings that are wrong for any number of workers still are.
+TEST(PackedBenchmark, RefusesSettingsThatContradictEachOther) {
+  const TemporaryDirectory directory;
+  const ProgramResult result =
+      run_saddle("benchmark-packed --num-models 2 --output " + (directory / "out").string() +
+                 kSmall + " --set model.heads=3");
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_NE(result.errors.find("model.heads (3)"), std::string::npos) << result.errors;
+}
+
 // A worker that fails is a row, not the end.
 TEST(PackedBenchmark, ListsWhatFails) {
   const TemporaryDirectory directory;
