@@ -65,8 +65,8 @@ struct PackedBenchmarkOptions {
 // benchmark-packed-worker` with these words for its settings, which need to agree only with the
 // batch, budget and checkpoints of each number of workers, set last. Writes summary.json and
 // traces; returns what the summary holds, or nothing when `stop` gave a signal. A candidate that
-// fails is a row. Errors: those of check_packed and config::check_settings, before anything is
-// written, and of files.
+// fails is a row. Errors, before anything is written: kUsage for numbers of workers that are not 1
+// to 1000 or come twice; those of check_packed and config::check_settings. Later: those of files.
 std::optional<Json> run_packed_benchmark(const config::Settings& settings,
                                          const std::vector<std::string>& settings_words,
                                          const PackedBenchmarkOptions& options,

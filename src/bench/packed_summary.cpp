@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <set>
 
 #include "base/candidate.h"
 #include "base/environment.h"
@@ -11,6 +12,7 @@ namespace saddle::bench {
 namespace {
 
 constexpr double kMemoryShare = 0.9;
+constexpr int64_t kMostWorkers = 1000;  // as decentralized.num_models allows
 
 // What N workers need of the settings: their batch is one microbatch of each, and no checkpoint
 // refers to an epoch.
@@ -23,6 +25,21 @@ std::vector<std::string> overrides_for(const config::Settings& settings, int64_t
           fmt::format("training.max_tokens={}", tokens),
           "training.checkpoint_policy=final",
           "training.checkpoint_epochs=null"};
+}
+
+// What decentralized.num_models allows, each once: its traces are named by it.
+void check_numbers(const std::vector<int64_t>& numbers) {
+  if (numbers.empty()) fail(ErrorKind::kUsage, "--num-models is empty");
+  std::set<int64_t> seen;
+  for (const int64_t workers : numbers) {
+    if (workers < 1 || workers > kMostWorkers) {
+      fail(ErrorKind::kUsage, "--num-models has {}, but must be numbers from 1 to {}", workers,
+           kMostWorkers);
+    }
+    if (!seen.insert(workers).second) {
+      fail(ErrorKind::kUsage, "--num-models has {} a second time", workers);
+    }
+  }
 }
 
 void check_settings_for(config::Settings settings, int64_t workers) {
@@ -63,14 +80,11 @@ std::optional<Json> run_packed_benchmark(const config::Settings& settings,
                                          const PackedBenchmarkOptions& options,
                                          const std::function<int()>& stop, Log& log) {
   check_packed(settings, options.warmup, options.steps);
-  if (options.num_models.empty()) fail(ErrorKind::kUsage, "--num-models is empty");
+  check_numbers(options.num_models);
   for (const int64_t workers : options.num_models) check_settings_for(settings, workers);
   std::filesystem::create_directories(options.output);
   Json rows = Json::array();
   for (const int64_t workers : options.num_models) {
-    if (workers < 1) {
-      fail(ErrorKind::kUsage, "--num-models has {}: at least 1 was expected", workers);
-    }
     const Json* packed = nullptr;
     for (const PackedMode mode : {PackedMode::kSequential, PackedMode::kPacked}) {
       log.progress(fmt::format("{} workers, {}", workers, mode_name(mode)));

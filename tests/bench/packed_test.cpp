@@ -124,6 +124,21 @@ TEST(PackedBenchmark, RefusesItInTheCommandItself) {
   EXPECT_FALSE(std::filesystem::exists(Path(directory / "out")));
 }
 
+// All numbers of workers are looked at before the first one costs time.
+TEST(PackedBenchmark, RefusesWrongNumbersOfWorkersBeforeAnyRuns) {
+  const TemporaryDirectory directory;
+  for (const auto& [numbers, message] :
+       std::vector<std::pair<std::string, std::string>>{{"2 0", "--num-models has 0"},
+                                                        {"2 1001", "has 1001"},
+                                                        {"2 3 2", "has 2 a second time"}}) {
+    const ProgramResult result = run_saddle("benchmark-packed --num-models " + numbers +
+                                            " --output " + (directory / "out").string() + kSmall);
+    EXPECT_EQ(result.exit_code, 2) << numbers;
+    EXPECT_NE(result.errors.find(message), std::string::npos) << result.errors;
+    EXPECT_FALSE(std::filesystem::exists(Path(directory / "out"))) << numbers;
+  }
+}
+
 // The batch, budget and checkpoints of a training preset of 4 workers, which fit no other number of
 // workers nor another microbatch, give way to those of each number that is tried.
 TEST(PackedBenchmark, TakesThePresetOfOtherWorkersAndMicrobatches) {
