@@ -139,6 +139,7 @@ class Analysis {
               data_case_name(data.kind()), data.blocks(), data.batches());
     const Stopwatch watch;
     model::load_weights<T>(checkpoint.file, settings_.model, weights_);
+    check_unchanged({checkpoint.file, checkpoint.weights_sha256}, settings_.model);
     auto result = measure_case<T>(
         context_, settings_, data, weights_, measure_options(options_),
         {own_.directions, consensus_errors<T>(settings_.model, checkpoint)}, stop_, log_);

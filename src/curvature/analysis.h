@@ -51,8 +51,8 @@ struct AnalysisOutcome {
 // on. Errors: kUsage for options that contradict each other or are out of range; kConfig when the
 // directory was made with other settings, naming those, when a checkpoint does not exist, when two
 // directions have one name, and those of DataCase; kData for damaged or unfit weights, directions
-// and caches, and for a direction that is zero; kIo when another process has the directory; those
-// of measure_case().
+// and caches, for a direction that is zero, and for a file that changed on the way; kIo when
+// another process has the directory; those of measure_case().
 AnalysisOutcome run_analysis(const AnalysisOptions& options, const std::function<int()>& stop,
                              Log& log);
 

@@ -174,6 +174,15 @@ std::string weights_sha256(const Path& file, const config::ModelSettings& model)
   return hash.hex();
 }
 
+void check_unchanged(const HashedWeights& weights, const config::ModelSettings& model) {
+  const std::string now = weights_sha256(weights.file, model);
+  if (now == weights.sha256) return;
+  fail(ErrorKind::kData,
+       "'{}' changed while it was studied (weights_sha256: at the start {}, now {}): take a file "
+       "that nothing writes to",
+       weights.file.string(), weights.sha256, now);
+}
+
 Checkpoint find_checkpoint(const Path& run, const config::Settings& settings,
                            const std::string& name) {
   Checkpoint checkpoint;
@@ -240,8 +249,8 @@ void find_workers(const Path& run, const config::Settings& settings, Checkpoint&
            worker, name, file.string());
     }
     check_loads(file, settings.model);
-    hashes += weights_sha256(file, settings.model);
-    checkpoint.workers.push_back(file);
+    checkpoint.workers.push_back({file, weights_sha256(file, settings.model)});
+    hashes += checkpoint.workers.back().sha256;
   }
   checkpoint.workers_sha256 = sha256_hex(hashes);
 }

@@ -12,6 +12,12 @@
 
 namespace saddle::curvature {
 
+// A file of weights, and what it held when it was found.
+struct HashedWeights {
+  Path file;
+  std::string sha256;  // weights_sha256() of it
+};
+
 struct Checkpoint {
   std::vector<std::string> names;  // of one set of weights, the first asked for first
   Path file;                       // of the first name
@@ -22,7 +28,7 @@ struct Checkpoint {
   std::optional<int64_t> tokens;  // targets trained on
   // Of a packed run whose consensus errors are measured: the weights of each worker, and the
   // SHA-256 of all their weights_sha256; else nothing.
-  std::vector<Path> workers;
+  std::vector<HashedWeights> workers;
   std::string workers_sha256;
 };
 
@@ -55,5 +61,9 @@ void find_workers(const Path& run, const config::Settings& settings, Checkpoint&
 
 // SHA-256 over the tensors of `file` that a model of these settings has, in canonical order.
 std::string weights_sha256(const Path& file, const config::ModelSettings& model);
+
+// For a file that was read again after it was found: of a running training it may be another by
+// then. Errors: kData when it no longer holds the same weights.
+void check_unchanged(const HashedWeights& weights, const config::ModelSettings& model);
 
 }  // namespace saddle::curvature

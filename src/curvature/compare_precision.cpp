@@ -167,6 +167,7 @@ class PrecisionStudy {
               data_case_name(data_->kind()), data_->blocks(), data_->batches(), context_.threads());
     const Stopwatch watch;
     model::load_weights<float>(checkpoint.file, settings_.model, weights_);
+    check_unchanged({checkpoint.file, checkpoint.weights_sha256}, settings_.model);
     PrecisionCaseOptions options;
     options.hvp_batch_size = options_.hvp_batch_size;
     options.noise_samples = options_.noise_samples;

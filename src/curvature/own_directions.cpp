@@ -1,6 +1,7 @@
 #include "curvature/own_directions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -18,21 +19,36 @@ bool is_zero(const backend::Arena<T>& arena) {
 }
 
 template <class T>
-NamedDirection<T> from_file(const Path& file, const std::string& name) {
-  return {name, [file](backend::Arena<T>& directions, int64_t lane) {
-            model::read_arena<T>(model::SafetensorsReader(file), "", directions, lane);
+void check_finite(const std::string& direction, const backend::Arena<T>& arena) {
+  for (int slot = 0; slot < static_cast<int>(arena.layout().slots().size()); ++slot) {
+    for (const T x : backend::to_host<T>(arena.view(slot))) {
+      if (std::isfinite(x)) continue;
+      fail(ErrorKind::kData, "the direction {} holds {} in tensor {}: a finite number was expected",
+           direction, x, arena.layout().slots()[static_cast<size_t>(slot)].name);
+    }
+  }
+}
+
+template <class T>
+NamedDirection<T> from_file(const HashedWeights& found, const std::string& name,
+                            const config::ModelSettings& model) {
+  return {name, [found, model](backend::Arena<T>& directions, int64_t lane) {
+            model::read_arena<T>(model::SafetensorsReader(found.file), "", directions, lane);
+            check_unchanged(found, model);
           }};
 }
 
 template <class T>
-NamedDirection<T> difference(const Path& a, const Path& b, const std::string& name,
-                             const config::ModelSettings& model) {
+NamedDirection<T> difference(const HashedWeights& a, const HashedWeights& b,
+                             const std::string& name, const config::ModelSettings& model) {
   return {name, [a, b, model](backend::Arena<T>& directions, int64_t lane) {
             backend::Context context(1);
             const tensor::Layout layout = model::Parameters(model).layout;
             backend::Arena<double> from(context, layout, 1), to(context, layout, 1);
-            model::load_weights<double>(a, model, from);
-            model::load_weights<double>(b, model, to);
+            model::load_weights<double>(a.file, model, from);
+            model::load_weights<double>(b.file, model, to);
+            check_unchanged(a, model);
+            check_unchanged(b, model);
             for (int slot = 0; slot < static_cast<int>(layout.slots().size()); ++slot) {
               const std::vector<double> begin = backend::to_host<double>(from.view(slot));
               const std::vector<double> end = backend::to_host<double>(to.view(slot));
@@ -76,15 +92,18 @@ CheckedDirections<T> own_directions(backend::Context& context, const Path& run,
     if (is_zero(values)) {
       fail(ErrorKind::kData, "{}: every number of the direction is zero", file.string());
     }
-    add(from_file<T>(file, name_of(file)), weights_sha256(file, settings.model));
+    const HashedWeights found = {file, weights_sha256(file, settings.model)};
+    add(from_file<T>(found, name_of(file), settings.model), found.sha256);
   }
   for (const auto& [a, b] : between) {
     const Checkpoint from = find_checkpoint(run, settings, a);
     const Checkpoint to = find_checkpoint(run, settings, b);
     const std::string name = fmt::format("{} to {}", from.names[0], to.names[0]);
-    NamedDirection<T> direction = difference<T>(from.file, to.file, name, settings.model);
+    NamedDirection<T> direction = difference<T>({from.file, from.weights_sha256},
+                                                {to.file, to.weights_sha256}, name, settings.model);
     backend::Arena<T> values(context, layout, 1);
     direction.write(values, 0);
+    check_finite(name, values);
     if (is_zero(values)) {
       fail(ErrorKind::kData, "the weights of {} and {} are the same: their difference is zero", a,
            b);
@@ -98,9 +117,10 @@ template <class T>
 std::vector<NamedDirection<T>> consensus_errors(const config::ModelSettings& model,
                                                 const Checkpoint& checkpoint) {
   std::vector<NamedDirection<T>> errors;
-  for (const Path& worker : checkpoint.workers) {
+  const HashedWeights average = {checkpoint.file, checkpoint.weights_sha256};
+  for (const HashedWeights& worker : checkpoint.workers) {
     errors.push_back(
-        difference<T>(checkpoint.file, worker, fmt::format("worker {}", errors.size()), model));
+        difference<T>(average, worker, fmt::format("worker {}", errors.size()), model));
   }
   return errors;
 }

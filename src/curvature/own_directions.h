@@ -24,7 +24,8 @@ struct CheckedDirections {
 // `files`: tensors under the canonical names, F32 or F64; each direction is named after its file,
 // without ".safetensors". `between`: pairs (A, B) of names as find_checkpoint() takes them; the
 // direction is B - A, computed in double, and named "A to B". Every file is read once here, so that
-// nothing wrong shows up later, and again whenever a direction is written.
+// nothing wrong shows up later, and again whenever a direction is written, which is an Error of
+// kind kData when the file has changed since (check_unchanged()).
 // Errors: kData, naming file and tensor, when a tensor is missing, extra, of another shape or not
 // finite in T, and for a direction that is zero in T; kConfig when two directions have one name;
 // those of find_checkpoint().

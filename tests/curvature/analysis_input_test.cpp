@@ -72,6 +72,21 @@ class AnalysisInput : public ::testing::Test {
     expect_refusal(ErrorKind::kData, parts);
   }
 
+  // `file` becomes a copy of `other` when the first of two checkpoints is measured, and what was
+  // measured with it then would not be what was named at the start.
+  void expect_change_noticed(const Path& file, const Path& other) {
+    options_.checkpoints = {"epoch-005", "final"};
+    const auto change = [&] {
+      if (std::filesystem::exists(run_.output() / "epoch-005.seen.json")) {
+        std::filesystem::copy_file(other, file, std::filesystem::copy_options::overwrite_existing);
+      }
+      return 0;
+    };
+    expect_error(ErrorKind::kData, {file.string(), "changed while it was studied"},
+                 [&] { analyze(options_, change); });
+    EXPECT_FALSE(std::filesystem::exists(run_.output() / "final.seen.json"));
+  }
+
   Json measured(const std::string& name) {
     analyze(options_);
     return read_json(run_.output() / (name + ".seen.json"));
@@ -195,6 +210,31 @@ TEST_F(AnalysisInput, BadDirections) {
   expect_refusal(ErrorKind::kIo, {"not_there.safetensors"});
   options_.directions = {weights, weights};
   expect_refusal(ErrorKind::kConfig, {"two directions are named 'final'"});
+}
+
+TEST_F(AnalysisInput, ACheckpointThatChangesOnTheWay) {
+  expect_change_noticed(run_.run() / "final.safetensors", run_.run() / "epoch-005.safetensors");
+}
+
+TEST_F(AnalysisInput, ADirectionThatChangesOnTheWay) {
+  const Path file = run_.directory / "step.safetensors";
+  std::filesystem::copy_file(run_.run() / "epoch-010.safetensors", file);
+  options_.directions = {file};
+  expect_change_noticed(file, run_.run() / "epoch-005.safetensors");
+}
+
+TEST_F(AnalysisInput, ADifferenceThatChangesOnTheWay) {
+  const Path file = run_.directory / "end.safetensors";
+  std::filesystem::copy_file(run_.run() / "epoch-010.safetensors", file);
+  options_.between = {{"epoch-005", file.string()}};
+  expect_change_noticed(file, run_.run() / "epoch-005.safetensors");
+}
+
+TEST_F(AnalysisInput, ADifferenceThatIsNotFinite) {
+  train::plant_in_file(run_.run() / "epoch-005.safetensors", "norm.weight", -3e38F);
+  train::plant_in_file(run_.run() / "epoch-010.safetensors", "norm.weight", 3e38F);
+  options_.between = {{"epoch-005", "epoch-010"}};
+  expect_refusal(ErrorKind::kData, {"epoch-005 to epoch-010", "norm.weight", "inf"});
 }
 
 TEST_F(AnalysisInput, TheDifferenceOfTheSameWeightsIsRefused) {
@@ -358,15 +398,22 @@ TEST_F(PackedAnalysisInput, APathHasItsWorkersBesideIt) {
     Checkpoint found =
         find_checkpoint(options_.run, settings, (path / "final.safetensors").string());
     find_workers(options_.run, settings, found);
-    EXPECT_THAT(found.workers, ElementsAre(path / "node-000/final.safetensors",
-                                           path / "node-001/final.safetensors",
-                                           path / "node-002/final.safetensors"));
+    std::vector<Path> files;
+    for (const HashedWeights& worker : found.workers) files.push_back(worker.file);
+    EXPECT_THAT(
+        files, ElementsAre(path / "node-000/final.safetensors", path / "node-001/final.safetensors",
+                           path / "node-002/final.safetensors"));
     EXPECT_EQ(found.workers_sha256, by_name.workers_sha256);
-    EXPECT_NE(weights_sha256(found.workers[0], settings.model), found.weights_sha256);
+    EXPECT_NE(found.workers[0].sha256, found.weights_sha256);
   }
   std::filesystem::remove_all(moved / "node-001");
   options_.checkpoints = {(moved / "final.safetensors").string()};
   expect_refusal(ErrorKind::kConfig, {"worker 1", "--no-consensus"});
+}
+
+TEST_F(PackedAnalysisInput, AWorkerThatChangesOnTheWay) {
+  expect_change_noticed(options_.run / "node-001" / "final.safetensors",
+                        options_.run / "node-002" / "final.safetensors");
 }
 
 TEST_F(PackedAnalysisInput, WithoutTheWeightsOfAWorker) {

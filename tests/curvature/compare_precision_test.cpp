@@ -293,6 +293,21 @@ TEST_F(PrecisionStudyTest, KeepsWhatIsFinishedAndGoesOn) {
             Json::array({"final", "epoch-010"}));
 }
 
+TEST_F(PrecisionStudyTest, ACheckpointThatChangesOnTheWay) {
+  const PrecisionOptions study = options();
+  const auto change = [&] {
+    if (std::filesystem::exists(study.output / kPrecisionFile)) {
+      std::filesystem::copy_file(run_.run() / "epoch-005.safetensors",
+                                 run_.run() / "final.safetensors",
+                                 std::filesystem::copy_options::overwrite_existing);
+    }
+    return 0;
+  };
+  expect_error(ErrorKind::kData, {"final.safetensors", "changed while it was studied"},
+               [&] { compare(study, change); });
+  EXPECT_EQ(read_json(study.output / kPrecisionFile)["comparisons"].size(), 1);
+}
+
 TEST_F(PrecisionStudyTest, AnAliasTellsThePlaceInTheRun) {
   PrecisionOptions study = options();
   study.checkpoints = {"final"};
