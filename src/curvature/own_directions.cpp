@@ -12,6 +12,18 @@
 namespace saddle::curvature {
 namespace {
 
+// A state file, which load_weights() takes too, holds more than one direction.
+void check_no_extra(const Path& file, const tensor::Layout& layout) {
+  const model::SafetensorsReader reader(file);
+  for (const model::TensorEntry& entry : reader.entries()) {
+    if (layout.find(entry.name) != nullptr) continue;
+    fail(ErrorKind::kData,
+         "{}: tensor {} is not one of this model: a direction holds the tensors of the weights "
+         "alone",
+         file.string(), entry.name);
+  }
+}
+
 template <class T>
 bool is_zero(const backend::Arena<T>& arena) {
   const std::vector<T> values = backend::to_host<T>(arena.all());
@@ -89,6 +101,7 @@ CheckedDirections<T> own_directions(backend::Context& context, const Path& run,
   for (const Path& file : files) {
     backend::Arena<T> values(context, layout, 1);
     model::load_weights<T>(file, settings.model, values);
+    check_no_extra(file, layout);
     if (is_zero(values)) {
       fail(ErrorKind::kData, "{}: every number of the direction is zero", file.string());
     }

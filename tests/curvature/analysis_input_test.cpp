@@ -206,6 +206,9 @@ TEST_F(AnalysisInput, BadDirections) {
   for (auto& [entry, values] : tensors.all()) std::fill(values.begin(), values.end(), 0.0F);
   expect_bad_direction(tensors, {"bad.safetensors", "zero"});
 
+  options_.directions = {run_.run() / "final.state.safetensors"};
+  expect_refusal(ErrorKind::kData, {"final.state.safetensors", "first_moment.embed"});
+
   options_.directions = {run_.directory / "not_there.safetensors"};
   expect_refusal(ErrorKind::kIo, {"not_there.safetensors"});
   options_.directions = {weights, weights};
@@ -221,6 +224,20 @@ TEST_F(AnalysisInput, ADirectionThatChangesOnTheWay) {
   std::filesystem::copy_file(run_.run() / "epoch-010.safetensors", file);
   options_.directions = {file};
   expect_change_noticed(file, run_.run() / "epoch-005.safetensors");
+}
+
+// The name of a direction is that of its file, and what it holds counts.
+TEST_F(AnalysisInput, AnotherDirectionOfTheSameNameIsRefusedLater) {
+  const Path file = run_.directory / "step.safetensors";
+  Tensors tensors(run_.run() / "epoch-005.safetensors");
+  tensors.write(file);
+  options_.directions = {file};
+  analyze(options_);
+  EXPECT_EQ(analyze(options_).reused, 1);
+  tensors.all()[0].second[0] += 1;
+  tensors.write(file);
+  expect_error(ErrorKind::kConfig, {"analysis.directions (there ", "step"},
+               [&] { analyze(options_); });
 }
 
 TEST_F(AnalysisInput, ADifferenceThatChangesOnTheWay) {
@@ -409,6 +426,22 @@ TEST_F(PackedAnalysisInput, APathHasItsWorkersBesideIt) {
   std::filesystem::remove_all(moved / "node-001");
   options_.checkpoints = {(moved / "final.safetensors").string()};
   expect_refusal(ErrorKind::kConfig, {"worker 1", "--no-consensus"});
+}
+
+TEST_F(PackedAnalysisInput, OtherWorkersOrNoneAreRefusedLater) {
+  options_.checkpoints = {"final"};
+  analyze(options_);
+  EXPECT_EQ(analyze(options_).reused, 1);
+  options_.consensus = false;
+  expect_error(ErrorKind::kConfig, {"analysis.consensus (there true, now false)"},
+               [&] { analyze(options_); });
+  options_.consensus = true;
+  const Path worker = options_.run / "node-001" / "final.safetensors";
+  Tensors tensors(worker);
+  tensors.all()[0].second[0] += 1;
+  tensors.write(worker);
+  expect_error(ErrorKind::kConfig, {"final.seen.json", "case.workers_sha256"},
+               [&] { analyze(options_); });
 }
 
 TEST_F(PackedAnalysisInput, AWorkerThatChangesOnTheWay) {
