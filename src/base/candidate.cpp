@@ -23,7 +23,11 @@ CandidateOutcome run_candidate(const std::vector<std::string>& words, double tim
   } else if (!result.succeeded()) {
     outcome.failure = result.last_words();
   } else {
-    outcome.record = parse_json(result.output, "the output of a candidate");
+    try {
+      outcome.record = parse_json(result.output, "the output of a candidate");
+    } catch (const Error& error) {
+      outcome.failure = error.what();
+    }
   }
   return outcome;
 }

@@ -63,10 +63,11 @@ struct PackedBenchmarkOptions {
 
 // Runs both modes for each number of workers, each in a process of its own, as `saddle
 // benchmark-packed-worker` with these words for its settings, which need to agree only with the
-// batch, budget and checkpoints of each number of workers, set last. Writes summary.json and
-// traces; returns what the summary holds, or nothing when `stop` gave a signal. A candidate that
-// fails is a row. Errors, before anything is written: kUsage for numbers of workers that are not 1
-// to 1000 or come twice; those of check_packed and config::check_settings. Later: those of files.
+// batch, budget and checkpoints of each number of workers, set last. Writes traces and,
+// after each row, summary.json; returns what the summary holds, or nothing when `stop` gave a
+// signal. A candidate that fails is a row. Errors, before anything is written: kUsage for numbers
+// of workers that are not 1 to 1000 or come twice; those of check_packed and
+// config::check_settings. Later: those of files.
 std::optional<Json> run_packed_benchmark(const config::Settings& settings,
                                          const std::vector<std::string>& settings_words,
                                          const PackedBenchmarkOptions& options,

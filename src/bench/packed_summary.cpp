@@ -69,6 +69,12 @@ Json row_of(const config::Settings& settings, int64_t workers, PackedMode mode,
   return row;
 }
 
+void add_speedup(const Json& sequential, Json& packed) {
+  if (!sequential.contains("seconds_per_update") || !packed.contains("seconds_per_update")) return;
+  packed["speedup"] =
+      sequential["seconds_per_update"].get<double>() / packed["seconds_per_update"].get<double>();
+}
+
 std::string seconds_text(const Json& seconds) {
   return fmt::format("{:.4f}", seconds.get<double>());
 }
@@ -83,9 +89,18 @@ std::optional<Json> run_packed_benchmark(const config::Settings& settings,
   check_numbers(options.num_models);
   for (const int64_t workers : options.num_models) check_settings_for(settings, workers);
   std::filesystem::create_directories(options.output);
-  Json rows = Json::array();
+  Json summary = {{"micro_batch_size", settings.training.micro_batch_size},
+                  {"context_length", settings.model.context_length},
+                  {"topology", config::name(settings.decentralized.topology)},
+                  {"scheme", config::name(settings.decentralized.scheme)},
+                  {"warmup", options.warmup},
+                  {"steps", options.steps},
+                  {"threads", settings.runtime.threads},
+                  {"machine", machine_description()},
+                  {"build", build_description()},
+                  {"rows", Json::array()}};
+  Json& rows = summary["rows"];
   for (const int64_t workers : options.num_models) {
-    const Json* packed = nullptr;
     for (const PackedMode mode : {PackedMode::kSequential, PackedMode::kPacked}) {
       log.progress(fmt::format("{} workers, {}", workers, mode_name(mode)));
       const Path trace = options.output / fmt::format("{}-{}.trace.json", mode_name(mode), workers);
@@ -100,26 +115,11 @@ std::optional<Json> run_packed_benchmark(const config::Settings& settings,
       const CandidateOutcome outcome = run_candidate(words, options.time_limit_seconds, stop);
       if (stop() != 0) return std::nullopt;
       rows.push_back(row_of(settings, workers, mode, outcome, trace));
-      packed = &rows.back();
-    }
-    const Json& sequential = rows[rows.size() - 2];
-    if (packed->contains("seconds_per_update") && sequential.contains("seconds_per_update")) {
-      rows.back()["speedup"] = sequential["seconds_per_update"].get<double>() /
-                               (*packed)["seconds_per_update"].get<double>();
+      if (mode == PackedMode::kPacked) add_speedup(rows[rows.size() - 2], rows.back());
+      write_json(options.output / "summary.json", summary);  // what there is survives the rest
     }
   }
   log.finish_progress();
-  const Json summary = {{"micro_batch_size", settings.training.micro_batch_size},
-                        {"context_length", settings.model.context_length},
-                        {"topology", config::name(settings.decentralized.topology)},
-                        {"scheme", config::name(settings.decentralized.scheme)},
-                        {"warmup", options.warmup},
-                        {"steps", options.steps},
-                        {"threads", settings.runtime.threads},
-                        {"machine", machine_description()},
-                        {"build", build_description()},
-                        {"rows", rows}};
-  write_json(options.output / "summary.json", summary);
   return summary;
 }
 

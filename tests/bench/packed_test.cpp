@@ -3,13 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include "base/candidate.h"
+#include "base/clock.h"
 #include "bench/packed_update.h"
 #include "support/difference.h"
 #include "support/expect_error.h"
 #include "support/run_program.h"
+#include "support/started_program.h"
 
 namespace saddle::bench {
 namespace {
@@ -171,6 +176,25 @@ TEST(PackedBenchmark, RefusesSettingsThatContradictEachOther) {
                  kSmall + " --set model.heads=3");
   EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_NE(result.errors.find("model.heads (3)"), std::string::npos) << result.errors;
+}
+
+// What was measured is not lost when the rest is.
+TEST(PackedBenchmark, WritesItsSummaryAfterEachRow) {
+  const TemporaryDirectory directory;
+  const Path summary = Path(directory / "out") / "summary.json";
+  StartedProgram program(
+      "benchmark-packed --num-models 1 2 3 4 5 6 7 8 --warmup 0 --steps 100 --output " +
+      (directory / "out").string() + kSmall);
+  const Stopwatch watch;
+  while (!std::filesystem::exists(summary) && watch.seconds() < 60) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ASSERT_TRUE(std::filesystem::exists(summary)) << program.printed();
+  const size_t rows = read_json(summary)["rows"].size();
+  EXPECT_GE(rows, 1U);
+  EXPECT_LT(rows, 16U);
+  program.kill(SIGTERM);
+  program.wait();
 }
 
 // A worker that fails is a row, not the end.
