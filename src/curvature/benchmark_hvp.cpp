@@ -1,6 +1,7 @@
 #include "curvature/benchmark_hvp.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/clock.h"
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "base/narrow.h"
 #include "base/random.h"
+#include "curvature/adjoint_weighted.h"
 #include "curvature/directions.h"
 #include "curvature/stored_microbatches.h"
 #include "data/cache.h"
@@ -63,12 +65,19 @@ HvpMeasurement measure(const config::Settings& settings, const HvpCandidate& can
       make_quadratic_forms<T>(context, settings.model, {candidate.method, settings.runtime.amp},
                               candidate.batch_size, weights);
   const Progress go_on = [](int64_t, int64_t) { return true; };
-  forms->measure(batch, directions, 1, go_on);  // first touch of all memory
+  // First touch of all memory, which directions that are swept together take when they are
+  // measured.
+  const int64_t together = candidate.method == Method::kAdjointWeighted ? kSweptTogether : 1;
+  forms->measure(batch, directions, std::min(together, candidate.directions), go_on);
   HvpMeasurement result;
   for (int64_t round = 0; round < candidate.rounds; ++round) {
     const Stopwatch watch;
     result.forms = *forms->measure(batch, directions, candidate.directions, go_on);
     result.seconds.push_back(watch.seconds());
+  }
+  for (size_t k = 0; k < result.forms.size(); ++k) {
+    if (std::isfinite(result.forms[k])) continue;
+    fail(ErrorKind::kNumeric, "v'Hv of direction {} is {}: not finite", k, result.forms[k]);
   }
   result.peak_memory_bytes = peak_memory_bytes();
   return result;

@@ -35,7 +35,7 @@ struct HvpMeasurement {
 // Measures in this process, whose peak memory therefore is the candidate's. `settings` give model,
 // precision (runtime.dtype, runtime.amp), threads and seed. Tokens: the first blocks of data.cache
 // when there is one, else random ids. Errors: kConfig when the cache has too few tokens or another
-// vocabulary; those of the weights.
+// vocabulary; kNumeric when a form is not finite; those of the weights.
 HvpMeasurement measure_hvp(const config::Settings& settings, const HvpCandidate& candidate);
 
 Json to_json(const HvpMeasurement& measurement);

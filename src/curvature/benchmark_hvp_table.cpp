@@ -65,7 +65,9 @@ std::optional<double> largest_difference(const std::vector<double>& forms,
   double largest = 0;
   const std::vector<double>& exact = reference.measurement->forms;
   for (size_t i = 0; i < std::min(forms.size(), exact.size()); ++i) {
-    largest = std::max(largest, std::abs(forms[i] / exact[i] - 1));
+    const double difference = std::abs(forms[i] / exact[i] - 1);
+    if (!(difference <= largest)) largest = difference;  // a NaN too, which then stays
+    if (std::isnan(largest)) break;
   }
   return largest;
 }
@@ -82,6 +84,23 @@ Json row_json(const HvpRow& row) {
   json["over_memory"] = row.over_memory;
   json["difference"] = row.difference ? json_number(*row.difference) : Json();
   return json;
+}
+
+void write_summary(const config::Settings& settings, const HvpBenchmarkOptions& options,
+                   const HvpTable& table) {
+  if (options.output.empty()) return;
+  Json rows = Json::array();
+  for (const HvpRow& row : table.rows) rows.push_back(row_json(row));
+  write_json(options.output / "summary.json",
+             {{"directions", options.directions},
+              {"context_length", settings.model.context_length},
+              {"dtype", config::name(settings.runtime.dtype)},
+              {"amp", settings.runtime.amp},
+              {"threads", settings.runtime.threads},
+              {"machine", machine_description()},
+              {"build", build_description()},
+              {"rows", rows},
+              {"selected", table.selected ? Json(*table.selected) : Json()}});
 }
 
 }  // namespace
@@ -126,23 +145,10 @@ std::optional<HvpTable> run_hvp_benchmark(const config::Settings& settings,
         }
       }
       table.rows.push_back(std::move(row));
+      write_summary(settings, options, table);  // what there is survives the rest
     }
   }
   log.finish_progress();
-  if (!options.output.empty()) {
-    Json rows = Json::array();
-    for (const HvpRow& row : table.rows) rows.push_back(row_json(row));
-    write_json(options.output / "summary.json",
-               {{"directions", options.directions},
-                {"context_length", settings.model.context_length},
-                {"dtype", config::name(settings.runtime.dtype)},
-                {"amp", settings.runtime.amp},
-                {"threads", settings.runtime.threads},
-                {"machine", machine_description()},
-                {"build", build_description()},
-                {"rows", rows},
-                {"selected", table.selected ? Json(*table.selected) : Json()}});
-  }
   return table;
 }
 
