@@ -12,22 +12,26 @@ class AdjointWeighted : public QuadraticForms<T> {
  public:
   AdjointWeighted(backend::Context& context, const config::ModelSettings& model,
                   FormOptions options, int64_t sequences, const backend::Arena<T>& weights)
-      : sweep_(context, model, {.compile = true, .autocast = options.autocast}, sequences,
-               kSweptTogether, weights) {}
+      : context_(context),
+        model_(model),
+        execution_{.compile = true, .autocast = options.autocast},
+        sequences_(sequences),
+        weights_(weights) {}
 
   std::optional<std::vector<double>> measure(Microbatches& microbatches,
                                              const backend::Arena<T>& directions, int64_t count,
                                              const Progress& progress) override {
     const double weight = 1.0 / static_cast<double>(microbatches.targets());
     std::vector<double> forms(count);
+    model::TangentSweep<T>& sweep = sweep_for(std::clamp<int64_t>(count, 1, kSweptTogether));
     Microbatch microbatch;
     for (int64_t i = 0; i < microbatches.count(); ++i) {
       microbatches.read(i, microbatch);
-      sweep_.run_adjoints(microbatch.sequences, microbatch.inputs.data(), microbatch.targets.data(),
-                          weight);
-      for (int64_t first = 0; first < count; first += sweep_.lanes()) {
-        const int64_t lanes = std::min(sweep_.lanes(), count - first);
-        sweep_.add_forms(directions, first, std::span(forms).subspan(first, lanes));
+      sweep.run_adjoints(microbatch.sequences, microbatch.inputs.data(), microbatch.targets.data(),
+                         weight);
+      for (int64_t first = 0; first < count; first += sweep.lanes()) {
+        const int64_t lanes = std::min(sweep.lanes(), count - first);
+        sweep.add_forms(directions, first, std::span(forms).subspan(first, lanes));
         if (!progress(i * count + first + lanes, microbatches.count() * count)) {
           return std::nullopt;
         }
@@ -37,7 +41,22 @@ class AdjointWeighted : public QuadraticForms<T> {
   }
 
  private:
-  model::TangentSweep<T> sweep_;
+  // Tangents are most of the memory at large microbatches: no more lanes than directions.
+  model::TangentSweep<T>& sweep_for(int64_t lanes) {
+    if (!sweep_ || sweep_->lanes() < lanes) {
+      sweep_.reset();  // not both at a time
+      sweep_ = std::make_unique<model::TangentSweep<T>>(context_, model_, execution_, sequences_,
+                                                        lanes, weights_);
+    }
+    return *sweep_;
+  }
+
+  backend::Context& context_;
+  config::ModelSettings model_;
+  model::ExecutionOptions execution_;
+  int64_t sequences_;
+  const backend::Arena<T>& weights_;
+  std::unique_ptr<model::TangentSweep<T>> sweep_;
 };
 
 }  // namespace

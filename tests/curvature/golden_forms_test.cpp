@@ -178,6 +178,33 @@ TEST(QuadraticForms, UnderAutocastStayNearThoseInFloat32) {
   }
 }
 
+// The tangents of a direction are rows * (5 C + 2 F) numbers.
+TEST(AdjointWeighted, TakesNoMoreMemoryThanItsDirectionsNeed) {
+  const golden::Case golden = golden::load("tiny");
+  GoldenModel<float> model(golden);
+  backend::Arena<float> directions(model.context, model.weights.layout(), 3);
+  for (int64_t k = 0; k < 3; ++k) {
+    golden::parameters_from_host(golden::expected_parameters(golden, "direction.gaussian."),
+                                 directions, 0, k);
+  }
+  StoredMicrobatches microbatches = golden_microbatches(golden, golden.sequences);
+  const auto forms =
+      make_quadratic_forms<float>(model.context, golden.model, {}, golden.sequences, model.weights);
+  const auto one = forms->measure(microbatches, directions, 1, go_on).value();
+  const int64_t before = model.context.memory().bytes_now;
+  const auto three = forms->measure(microbatches, directions, 3, go_on).value();
+  const int64_t more = model.context.memory().bytes_now - before;
+  const int64_t lane = golden.sequences * golden.model.context_length *
+                       (5 * golden.model.width + 2 * golden.model.ffn_width) *
+                       static_cast<int64_t>(sizeof(float));
+  EXPECT_GE(more, 2 * lane);
+  EXPECT_LT(more, 3 * lane);
+  EXPECT_EQ(three, std::vector<double>(3, one[0]));
+  // What is there is enough for fewer.
+  EXPECT_EQ(forms->measure(microbatches, directions, 1, go_on).value(), one);
+  EXPECT_EQ(model.context.memory().bytes_now, before + more);
+}
+
 TEST(Methods, HaveNames) {
   for (const Method method : kAllMethods) EXPECT_EQ(parse_method(method_name(method)), method);
   expect_error(ErrorKind::kUsage, {"'hvp'", "double-backward", "adjoint-weighted"},
