@@ -31,7 +31,7 @@ struct AnalysisOptions {
   bool amp = false;              // bf16 autocast in the forward pass
   int64_t hvp_batch_size = 0;    // sequences of a curvature microbatch; 0: of a training microbatch
   double memory_gib = 4;         // for the directions of a group
-  int64_t threads = 0;           // 0: as the run
+  int64_t threads = 0;           // 0: every core of this process
   bool consensus = true;         // of a packed run: measure the errors of its workers too
   std::vector<Path> directions;  // files of weights, each a direction
   std::vector<std::array<std::string, 2>> between;  // two checkpoints, whose difference is one
