@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/exit_codes.h"
+#include "base/process.h"
 #include "base/stop.h"
 #include "commands.h"
 
@@ -50,7 +51,10 @@ struct CandidateCommand {
   std::string method = "adjoint-weighted", checkpoint;
   curvature::HvpCandidate candidate;
 
+  int64_t parent = 0;
+
   int run() const {
+    if (parent != 0) end_with_parent(parent);
     curvature::HvpCandidate request = candidate;
     request.method = curvature::parse_method(method);
     request.checkpoint = checkpoint;
@@ -80,6 +84,8 @@ void add_candidate(CLI::App& program, Action& action) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   add_checkpoint(*command, values->checkpoint);
+  command->add_option("--parent", values->parent, "The process with which this one ends; 0: none")
+      ->type_name("PID");
   command->callback([&action, values] { action = [values] { return values->run(); }; });
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "base/exit_codes.h"
+#include "base/process.h"
 #include "base/stop.h"
 #include "bench/packed.h"
 #include "commands.h"
@@ -45,7 +46,10 @@ struct WorkerCommand {
   std::string mode = "packed", trace;
   bench::PackedCandidate candidate;
 
+  int64_t parent = 0;
+
   int run() const {
+    if (parent != 0) end_with_parent(parent);
     bench::PackedCandidate request = candidate;
     request.mode = mode == "packed" ? bench::PackedMode::kPacked : bench::PackedMode::kSequential;
     request.trace = trace;
@@ -75,6 +79,8 @@ void add_worker(CLI::App& program, Action& action) {
   add_updates(*command, values->candidate.warmup, values->candidate.steps);
   command->add_option("--trace", values->trace, "Write a Chrome trace of the parts to FILE")
       ->type_name("FILE");
+  command->add_option("--parent", values->parent, "The process with which this one ends; 0: none")
+      ->type_name("PID");
   command->callback([&action, values] { action = [values] { return values->run(); }; });
 }
 

@@ -11,6 +11,7 @@ CandidateOutcome run_candidate(const std::vector<std::string>& words, double tim
                                const std::function<int()>& stop) {
   std::vector<std::string> command = {this_program().string()};
   command.insert(command.end(), words.begin(), words.end());
+  command.insert(command.end(), {"--parent", std::to_string(this_process())});
   const ProcessResult result = run_process(
       command, {.time_limit_seconds = time_limit_seconds, .stop = [&stop] { return stop() != 0; }});
   CandidateOutcome outcome;

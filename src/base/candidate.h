@@ -15,7 +15,8 @@ struct CandidateOutcome {
   std::string failure;         // why there is none
 };
 
-// Runs this program with `words` and reads the JSON that it prints. A failure, output that is
+// Runs this program with `words` and --parent PID, which the command must pass to
+// end_with_parent(), and reads the JSON that it prints. A failure, output that is
 // not JSON, a time limit that was passed (0: none) and a stop are outcomes, not errors; `stop`
 // gives the number of a signal, or 0.
 CandidateOutcome run_candidate(const std::vector<std::string>& words, double time_limit_seconds,

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,6 +164,15 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   return result;
+}
+
+void end_with_parent(int64_t parent) {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail_system("ask for", "the end of the parent");
+  if (::getppid() != parent) ::raise(SIGKILL);  // it went before it was asked for
+}
+
+int64_t this_process() {
+  return ::getpid();
 }
 
 Path this_program() {

@@ -1,6 +1,7 @@
 // Other programs as child processes.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,6 +33,13 @@ struct ProcessResult {
 // as the head of a process group of its own, and waits for it. Killing it kills the whole group.
 // Errors: kDevice when there is no such program; kIo when none can be started.
 ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options);
+
+// From now on this process is killed (SIGKILL) when the thread that started it ends, and at once
+// when `parent`, the process that started it, has already gone. Errors: kIo.
+void end_with_parent(int64_t parent);
+
+// The number of this process, for its children's end_with_parent().
+int64_t this_process();
 
 // The file of this program, for running it again as another process.
 Path this_program();

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <array>
 #include <csignal>
 #include <filesystem>
 
 #include "base/clock.h"
+#include "support/child_process.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 
@@ -57,6 +61,41 @@ TEST(Process, IsKilledWhenAskedTo) {
   const ProcessResult result = shell("exec >&- 2>&-; sleep 60", {.stop = [] { return true; }});
   EXPECT_TRUE(result.stopped);
   EXPECT_EQ(result.signal, SIGKILL);
+}
+
+// A parent that is killed cannot kill its child. The pipe ends when the child's end of it closes.
+TEST(Process, EndsWithItsParent) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  {
+    const ChildProcess parent([&ends] {
+      const int64_t number = this_process();
+      const ChildProcess child([&ends, number] {
+        end_with_parent(number);
+        const bool told = ::write(ends[1], "x", 1) == 1;
+        ::sleep(60);
+        return told ? 0 : 1;
+      });
+      ::sleep(60);
+      return 0;
+    });
+    ::close(ends[1]);
+    char byte = 0;
+    ASSERT_EQ(::read(ends[0], &byte, 1), 1);
+    const Stopwatch watch;
+    parent.kill(SIGKILL);
+    EXPECT_EQ(::read(ends[0], &byte, 1), 0);
+    EXPECT_LT(watch.seconds(), 20);
+  }
+  ::close(ends[0]);
+}
+
+TEST(Process, EndsAtOnceWhenItsParentHasGone) {
+  ChildProcess child([] {
+    end_with_parent(::getpid());  // which is not its parent
+    return 0;
+  });
+  EXPECT_EQ(WTERMSIG(child.wait()), SIGKILL);
 }
 
 TEST(Process, ThatDoesNotExistIsAnError) {
