@@ -47,7 +47,7 @@ void check_packed(const config::Settings& settings, int64_t warmup, int64_t step
 // least five) that times the parts. (Training mixes and steps in one pass over the arena; that pass
 // does it in two.) Tokens are random ids. `settings`: decentralized.num_models workers of
 // training.micro_batch_size sequences, the rate optimizer.lr throughout. Errors: those of
-// check_packed.
+// check_packed; kNumeric when a loss is not finite.
 PackedMeasurement measure_packed(const config::Settings& settings,
                                  const PackedCandidate& candidate);
 
@@ -72,6 +72,11 @@ std::optional<Json> run_packed_benchmark(const config::Settings& settings,
                                          const std::vector<std::string>& settings_words,
                                          const PackedBenchmarkOptions& options,
                                          const std::function<int()>& stop, Log& log);
+
+// Of two rows of a summary for one number of workers. Writes to the packed one: loss_difference,
+// the largest relative difference of a worker's last loss, then speedup, or failure when the
+// difference is above the tolerance: what computes something else is not faster.
+void compare_modes(const Json& sequential, Json& packed, double tolerance);
 
 // The table of a summary.
 std::string packed_table(const Json& summary);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/candidate.h"
 #include "base/clock.h"
@@ -47,6 +48,11 @@ PackedMeasurement measure(const config::Settings& settings, const PackedCandidat
     result.part_seconds[part] = median(parts[part]);
   if (!candidate.trace.empty()) trace.write(candidate.trace);
   result.losses = update.losses();
+  for (size_t n = 0; n < result.losses.size(); ++n) {
+    if (std::isfinite(result.losses[n])) continue;
+    fail(ErrorKind::kNumeric, "the loss of worker {} is {} after {} updates", n, result.losses[n],
+         step);
+  }
   result.peak_memory_bytes = peak_memory_bytes();
   return result;
 }

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "base/candidate.h"
@@ -110,7 +113,11 @@ TEST(PackedBenchmark, WritesASummaryATableAndTraces) {
       EXPECT_GE(trace[i]["ts"].get<double>(), 0);
     }
   }
-  EXPECT_TRUE(summary["rows"][1].contains("speedup"));
+  for (const size_t packed : {1, 3}) {
+    EXPECT_TRUE(summary["rows"][packed].contains("speedup"));
+    EXPECT_LT(summary["rows"][packed]["loss_difference"].get<double>(), 1e-4);
+  }
+  EXPECT_NE(result.output.find("range"), std::string::npos);
 }
 
 // Before any candidate starts, with the exit codes of a wrong setting and a wrong command line.
@@ -178,6 +185,31 @@ TEST(PackedBenchmark, RefusesSettingsThatContradictEachOther) {
   EXPECT_NE(result.errors.find("model.heads (3)"), std::string::npos) << result.errors;
 }
 
+// A packed update that computes something else must not count as a fast one.
+TEST(PackedBenchmark, ComparesTheLossesOfBothModes) {
+  const Json sequential = {{"losses", {4.0, 2.0}}, {"seconds_per_update", 3.0}};
+  Json packed = {{"losses", {4.0, 2.0 * (1 - 1.0 / 1024)}}, {"seconds_per_update", 2.0}};
+  Json wrong = packed;
+  compare_modes(sequential, packed, 1e-3);
+  EXPECT_EQ(packed["loss_difference"], 1.0 / 1024);
+  EXPECT_EQ(packed["speedup"], 1.5);
+  EXPECT_FALSE(packed.contains("failure"));
+  compare_modes(sequential, wrong, 9e-4);
+  EXPECT_EQ(wrong["loss_difference"], 1.0 / 1024);
+  EXPECT_FALSE(wrong.contains("speedup"));
+  EXPECT_NE(wrong["failure"].get<std::string>().find("differ by 9.8e-04"), std::string::npos);
+  Json fewer = {{"losses", {4.0}}, {"seconds_per_update", 2.0}};
+  compare_modes(sequential, fewer, 1);
+  EXPECT_EQ(fewer["failure"], "1 losses, 2 sequentially");
+}
+
+TEST(PackedBenchmark, RefusesLossesThatAreNotFinite) {
+  config::Settings settings = small_settings(2);
+  settings.optimizer.lr = 1e30;
+  expect_error(ErrorKind::kNumeric, {"loss of worker 0"},
+               [&] { measure_packed(settings, {.warmup = 0, .steps = 3, .trace = {}}); });
+}
+
 // What was measured is not lost when the rest is.
 TEST(PackedBenchmark, WritesItsSummaryAfterEachRow) {
   const TemporaryDirectory directory;
@@ -195,6 +227,36 @@ TEST(PackedBenchmark, WritesItsSummaryAfterEachRow) {
   EXPECT_LT(rows, 16U);
   program.kill(SIGTERM);
   program.wait();
+}
+
+// Processes whose command line has all of `words`.
+int64_t processes_with(const std::vector<std::string>& words) {
+  int64_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline");
+    const std::string line{std::istreambuf_iterator<char>(file), {}};
+    count += std::ranges::all_of(
+        words, [&](const std::string& word) { return line.find(word) != std::string::npos; });
+  }
+  return count;
+}
+
+TEST(PackedBenchmark, TakesItsWorkerWithItWhenKilled) {
+  const TemporaryDirectory directory;
+  const std::string output = (directory / "out").string();
+  StartedProgram program("benchmark-packed --num-models 2 --steps 10000000 --output " + output +
+                         kSmall);
+  const auto workers = [&] { return processes_with({"benchmark-packed-worker", output}); };
+  const auto wait_for = [&](int64_t count) {
+    const Stopwatch watch;
+    while (workers() != count && watch.seconds() < 20) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return workers();
+  };
+  ASSERT_EQ(wait_for(1), 1) << program.printed();
+  program.kill(SIGKILL);
+  EXPECT_EQ(wait_for(0), 0);
 }
 
 // A worker that fails is a row, not the end.
