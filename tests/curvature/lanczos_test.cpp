@@ -105,18 +105,20 @@ TEST(Lanczos, FindsTheOuterEigenvaluesFirstAndTellsHowNear) {
     EXPECT_LE(distance, value.residual + rounding) << rank;
     EXPECT_LE(value.value, eigenvalue(kSize - rank) + rounding) << rank;
   }
-  // Fewer steps are the beginning of these: the largest value comes nearer with each doubling.
-  double residual = 4, error = 4;
+  // Fewer steps are the beginning of these. The largest value only comes nearer; its residual need
+  // not shrink at each doubling, but does over all of them.
+  double error = 4;
+  std::vector<double> residuals;
   for (size_t steps = 15; steps <= kSteps; steps *= 2) {
     Tridiagonal first = found.value();
     first.diagonal.resize(steps);
     first.off_diagonal.resize(steps);
     const RitzValue largest = ritz_values(first).back();
-    EXPECT_LT(largest.residual, residual) << steps;
     EXPECT_LT(eigenvalue(kSize) - largest.value, error) << steps;
-    residual = largest.residual;
     error = eigenvalue(kSize) - largest.value;
+    residuals.push_back(largest.residual);
   }
+  EXPECT_LT(residuals.back(), residuals.front() / 2);
   double weights = 0;
   for (const RitzValue& value : ritz) weights += value.weight;
   EXPECT_NEAR(weights, 1, 1e-12);
