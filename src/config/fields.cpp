@@ -128,9 +128,10 @@ void add_training(std::vector<Field>& fields) {
               "a virtual epoch in targets; null: by training.epoch_tokens_per_parameter");
   section.add("batch_tokens", &S::batch_tokens, Integer{1, 1'073'741'824}, Role::kRecipe,
               "targets of an update; a multiple of training.micro_batch_size * "
-              "model.context_length");
+              "model.context_length, with several workers exactly decentralized.num_models times "
+              "that");
   section.add("micro_batch_size", &S::micro_batch_size, Integer{1, 65536}, Role::kRecipe,
-              "sequences of one forward and backward pass");
+              "sequences of one forward and backward pass; with several workers of each of them");
   section.add("log_every", &S::log_every, Integer{1, kMaxTokens}, Role::kExecution,
               "updates between two lines of metrics.jsonl");
   section.add("checkpoint_policy", &S::checkpoint_policy, Choice<CheckpointPolicy>{},
