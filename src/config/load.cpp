@@ -166,6 +166,16 @@ void apply_override(std::string_view assignment, Settings& settings) {
   const std::string key(assignment.substr(0, equals));
   const std::string text(assignment.substr(equals + 1));
   const std::vector<Field> fields = setting_fields();
+  if (const std::vector<Field> group = fields_of_group(fields, key);
+      !group.empty() && key.find('.') != std::string::npos) {
+    const YAML::Node node = parse_yaml(text, place, false);
+    if (!node.IsNull()) {
+      refuse("{}: {} is {}, but must be null; its settings are set one by one, as {}", place, key,
+             found_text(to_value(node)), group.front().key());
+    }
+    for (const Field& field : group) set_field(field, Value{}, place, settings);
+    return;
+  }
   const Field& field = find_field(fields, key, place);
   if (field.text) {
     const bool null = text.empty() || text == "null";

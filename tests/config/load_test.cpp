@@ -80,6 +80,13 @@ TEST(Load, Groups) {
   EXPECT_EQ(settings.decentralized.adaptive_consensus.p, 2.0);
   apply_override("decentralized.adaptive_consensus.p=3", settings);
   EXPECT_EQ(settings.decentralized.adaptive_consensus.p, 3.0);
+  Settings overridden = settings;
+  apply_override("decentralized.adaptive_consensus=null", overridden);
+  EXPECT_EQ(overridden.decentralized.adaptive_consensus, AdaptiveConsensusSettings{});
+  expect_error(ErrorKind::kConfig,
+               {"decentralized.adaptive_consensus is 0.5", "must be null",
+                "decentralized.adaptive_consensus.start_frac"},
+               [&] { apply_override("decentralized.adaptive_consensus=0.5", overridden); });
   apply_yaml("decentralized: {adaptive_consensus: null}\n", "b.yaml", settings);
   EXPECT_EQ(settings.decentralized.adaptive_consensus, AdaptiveConsensusSettings{});
   EXPECT_EQ(settings.decentralized.num_models, 4);
