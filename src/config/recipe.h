@@ -10,7 +10,8 @@
 
 namespace saddle::config {
 
-// The recipe settings as a flat object, dotted key -> value. What is not a setting but decides the
+// The recipe settings as a flat object, dotted key -> value; an exponent of adaptive consensus that
+// was left out is the 1 that it stands for. What is not a setting but decides the
 // numbers too (the identity of the token cache) is added by the trainer.
 Json recipe(const Settings& settings);
 

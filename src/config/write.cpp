@@ -58,7 +58,10 @@ std::string to_yaml(const Settings& settings) {
   return text;
 }
 
-Json recipe(const Settings& settings) {
+Json recipe(const Settings& given) {
+  Settings settings = given;
+  AdaptiveConsensusSettings& adaptive = settings.decentralized.adaptive_consensus;
+  if (adaptive.start_frac) adaptive.p = adaptive.p.value_or(1.0);  // which null means
   Json fields = Json::object();
   for (const Field& field : setting_fields()) {
     if (field.role == Role::kRecipe) fields[field.key()] = field.write(settings);

@@ -166,6 +166,17 @@ TEST(Recipe, DifferencesAreNamed) {
   const Json unusual = recipe(unusual_settings());
   EXPECT_TRUE(differing_fields(unusual, parse_json(canonical_json(unusual), "text")).empty());
 
+  // An exponent of 1 may be left out; without a start there is none.
+  Settings adaptive;
+  adaptive.decentralized.adaptive_consensus.start_frac = 0.5;
+  const Json omitted = recipe(adaptive);
+  adaptive.decentralized.adaptive_consensus.p = 1.0;
+  EXPECT_TRUE(differing_fields(omitted, recipe(adaptive)).empty());
+  adaptive.decentralized.adaptive_consensus.p = 2.0;
+  EXPECT_EQ(differing_fields(omitted, recipe(adaptive)),
+            std::vector<std::string>{"decentralized.adaptive_consensus.p"});
+  EXPECT_TRUE(plain["decentralized.adaptive_consensus.p"].is_null());
+
   // A key that only one of them has differs, also when its value is null.
   Json more = plain;
   more["data.identity"] = nullptr;
