@@ -1,6 +1,7 @@
 // Updates of several workers together.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "support/expect_error.h"
@@ -206,6 +207,32 @@ TEST(PackedUpdates, StopBeforeAnyWorkerChanges) {
   plant(updater.trained.weights, "norm.weight", 2, std::numeric_limits<float>::quiet_NaN());
   const auto before = memory_of(updater.trained);
   expect_error(ErrorKind::kNumeric, {"loss of worker 2 is nan", "update 2"}, [&] {
+    updater.runner->run(batch, {2, 96, 1000});
+  });
+  EXPECT_TRUE(same_bits(before, memory_of(updater.trained)));
+}
+
+// silu(0) = 0 hides the huge weights from the loss, but silu'(0) = 1/2 times two of them overflows.
+TEST(PackedUpdates, StopBeforeAnyWorkerChangesWhenOnlyAGradientIsNotFinite) {
+  const config::Settings settings =
+      packed_settings(3, Topology::kComplete, Scheme::kAdaptWhileCombine);
+  Updater<float> updater(settings, 3);
+  const UpdateBatch batch = random_batch(3, 2, settings.model);
+  updater.runner->run(batch, {1, 48, 1000});
+  const model::Parameters parameters(settings.model);
+  const auto fill = [&](int slot, float value) {
+    const auto view = updater.trained.weights.view(slot).worker_range(1, 1);
+    const std::vector<float> values(view.size(), value);
+    backend::copy_from_host<float>(values.data(), 0, view);
+  };
+  fill(parameters.blocks[0].gate_proj, 0);
+  fill(parameters.blocks[0].up_proj, 1e30F);
+  fill(parameters.blocks[0].down_proj, 1e30F);
+  const UpdateResult result = updater.runner->accumulate_gradients(batch);
+  for (const double loss : result.losses) EXPECT_TRUE(std::isfinite(loss)) << loss;
+  EXPECT_TRUE(std::isfinite(result.grad_norms[0]));
+  const auto before = memory_of(updater.trained);
+  expect_error(ErrorKind::kNumeric, {"gradient norm of worker 1 is", "update 2"}, [&] {
     updater.runner->run(batch, {2, 96, 1000});
   });
   EXPECT_TRUE(same_bits(before, memory_of(updater.trained)));
