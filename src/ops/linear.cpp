@@ -15,7 +15,8 @@ backend::GemmBatch workers_of(View<const S> a, View<const S> b, View<S> c) {
 
 template <class S>
 void linear_forward(Context& context, View<const S> x, View<const S> weight, View<S> y) {
-  check_shape(weight.cols() == x.cols(), "linear_forward", "the weight");
+  check_shape(weight.same_shape(x.workers(), weight.rows(), x.cols()), "linear_forward",
+              "the weight");
   check_shape(y.same_shape(x.workers(), x.rows(), weight.rows()), "linear_forward", "y");
   products<S>(context, workers_of<S>(x, weight, y), Transpose::kNo, Transpose::kYes, x.rows(),
               weight.rows(), x.cols(), 1, x.row(0, 0), x.row_stride(), weight.row(0, 0),
@@ -25,7 +26,8 @@ void linear_forward(Context& context, View<const S> x, View<const S> weight, Vie
 template <class S>
 void linear_adjoint_input(Context& context, View<const S> dy, View<const S> weight, Store store,
                           View<S> dx) {
-  check_shape(weight.rows() == dy.cols(), "linear_adjoint_input", "the weight");
+  check_shape(weight.same_shape(dy.workers(), dy.cols(), weight.cols()), "linear_adjoint_input",
+              "the weight");
   check_shape(dx.same_shape(dy.workers(), dy.rows(), weight.cols()), "linear_adjoint_input", "dx");
   products<S>(context, workers_of<S>(dy, weight, dx), Transpose::kNo, Transpose::kNo, dy.rows(),
               weight.cols(), dy.cols(), 1, dy.row(0, 0), dy.row_stride(), weight.row(0, 0),
@@ -35,6 +37,7 @@ void linear_adjoint_input(Context& context, View<const S> dy, View<const S> weig
 
 template <class S>
 void linear_adjoint_weight(Context& context, View<const S> x, View<const S> dy, View<S> dweight) {
+  check_shape(dy.same_shape(x.workers(), x.rows(), dy.cols()), "linear_adjoint_weight", "dy");
   check_shape(dweight.same_shape(x.workers(), dy.cols(), x.cols()), "linear_adjoint_weight",
               "dweight");
   products<S>(context, workers_of<S>(dy, x, dweight), Transpose::kYes, Transpose::kNo, dy.cols(),
