@@ -73,8 +73,7 @@ void check_packed(const config::Settings& settings, int64_t warmup, int64_t step
     fail(ErrorKind::kConfig,
          "decentralized.adaptive_consensus.start_frac is {}: the benchmark has a constant learning "
          "rate, under which consensus does not adapt; turn it off with --set "
-         "decentralized.adaptive_consensus.start_frac=null --set "
-         "decentralized.adaptive_consensus.p=null",
+         "decentralized.adaptive_consensus=null",
          *settings.decentralized.adaptive_consensus.start_frac);
   }
 }
