@@ -1,6 +1,7 @@
 #include "data/loader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/narrow.h"
@@ -144,7 +145,7 @@ void TrainingLoader::read_ahead(const std::stop_token& stop) {
     const std::lock_guard lock(mutex_);
     wanted_.reset();
     ready_ = visit;
-    failure_ = failure;
+    failure_ = std::move(failure);  // this thread keeps no part of what the other one will end
     changed_.notify_all();
   }
 }
