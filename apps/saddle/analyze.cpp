@@ -80,19 +80,8 @@ void add_where(CLI::App& command, AnalyzeCommand& values) {
 }
 
 void add_directions(CLI::App& command, AnalyzeCommand& values) {
-  command
-      .add_option("--noise-samples", values.noise_samples,
-                  "Optimizer batches whose gradient noise is a direction; capped at what there is")
-      ->type_name("N|all")
-      ->capture_default_str();
-  command
-      .add_option("--random-samples", values.options.random_samples,
-                  "Directions of independent random signs")
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--seed", values.options.seed, "Of samples and random directions")
-      ->type_name("S")
-      ->capture_default_str();
+  add_sample_options(command, values.noise_samples, values.options.random_samples,
+                     values.options.seed);
   command
       .add_option(
           "--direction", values.directions,
@@ -142,19 +131,8 @@ void add_execution(CLI::App& command, AnalyzeCommand& values) {
       ->check(CLI::IsMember({"float32", "float64"}))
       ->capture_default_str();
   command.add_flag("--amp", values.options.amp, "bf16 autocast in the forward pass");
-  command
-      .add_option("--hvp-batch-size", values.options.hvp_batch_size,
-                  "Sequences of a curvature microbatch; 0: of a training microbatch")
-      ->type_name("B")
-      ->capture_default_str();
-  command
-      .add_option("--memory-gib", values.options.memory_gib,
-                  "Memory for the directions that are processed together")
-      ->type_name("G")
-      ->capture_default_str();
-  command.add_option("--threads", values.options.threads, "0: every core of this process")
-      ->type_name("N")
-      ->capture_default_str();
+  add_pass_options(command, values.options.hvp_batch_size, values.options.memory_gib,
+                   values.options.threads);
 }
 
 }  // namespace

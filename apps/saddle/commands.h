@@ -35,6 +35,11 @@ void add_benchmark_hvp(CLI::App& program, Action& action);
 void add_benchmark_packed(CLI::App& program, Action& action);
 void add_version(CLI::App& program, Action& action);
 
+// What the studies of curvature share: which directions are drawn, and how the passes are made.
+void add_sample_options(CLI::App& command, std::string& noise_samples, int64_t& random_samples,
+                        int64_t& seed);
+void add_pass_options(CLI::App& command, int64_t& hvp_batch_size, double& memory_gib,
+                      int64_t& threads);
 // --noise-samples as a number; nothing for "all". Errors: kUsage for anything else.
 std::optional<int64_t> parse_noise_samples(const std::string& text);
 

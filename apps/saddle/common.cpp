@@ -60,6 +60,38 @@ const std::string& required(const std::optional<std::string>& value, std::string
   return *value;
 }
 
+void add_sample_options(CLI::App& command, std::string& noise_samples, int64_t& random_samples,
+                        int64_t& seed) {
+  command
+      .add_option("--noise-samples", noise_samples,
+                  "Optimizer batches whose gradient noise is a direction; capped at what there is")
+      ->type_name("N|all")
+      ->capture_default_str();
+  command.add_option("--random-samples", random_samples, "Directions of independent random signs")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--seed", seed, "Of samples and random directions")
+      ->type_name("S")
+      ->capture_default_str();
+}
+
+void add_pass_options(CLI::App& command, int64_t& hvp_batch_size, double& memory_gib,
+                      int64_t& threads) {
+  command
+      .add_option("--hvp-batch-size", hvp_batch_size,
+                  "Sequences of a curvature microbatch; 0: of a training microbatch")
+      ->type_name("B")
+      ->capture_default_str();
+  command
+      .add_option("--memory-gib", memory_gib,
+                  "Memory for the directions that are processed together")
+      ->type_name("G")
+      ->capture_default_str();
+  command.add_option("--threads", threads, "0: every core of this process")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
 std::optional<int64_t> parse_noise_samples(const std::string& text) {
   if (text == "all") return std::nullopt;
   int64_t count = 0;

@@ -59,35 +59,6 @@ void add_what(CLI::App& command, PrecisionCommand& values) {
       ->type_name("DIRECTORY");
 }
 
-void add_how(CLI::App& command, PrecisionCommand& values) {
-  command
-      .add_option("--noise-samples", values.noise_samples,
-                  "Optimizer batches whose gradient noise is a direction; capped at what there is")
-      ->type_name("N|all")
-      ->capture_default_str();
-  command
-      .add_option("--random-samples", values.options.random_samples,
-                  "Directions of independent random signs")
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--seed", values.options.seed, "Of samples and random directions")
-      ->type_name("S")
-      ->capture_default_str();
-  command
-      .add_option("--hvp-batch-size", values.options.hvp_batch_size,
-                  "Sequences of a curvature microbatch; 0: of a training microbatch")
-      ->type_name("B")
-      ->capture_default_str();
-  command
-      .add_option("--memory-gib", values.options.memory_gib,
-                  "Memory for the directions that are processed together")
-      ->type_name("G")
-      ->capture_default_str();
-  command.add_option("--threads", values.options.threads, "0: every core of this process")
-      ->type_name("N")
-      ->capture_default_str();
-}
-
 }  // namespace
 
 void add_compare_precision(CLI::App& program, Action& action) {
@@ -95,7 +66,10 @@ void add_compare_precision(CLI::App& program, Action& action) {
       "compare-precision", "Compare curvature in float32 with that under bf16 autocast");
   const auto values = std::make_shared<PrecisionCommand>();
   add_what(*command, *values);
-  add_how(*command, *values);
+  add_sample_options(*command, values->noise_samples, values->options.random_samples,
+                     values->options.seed);
+  add_pass_options(*command, values->options.hvp_batch_size, values->options.memory_gib,
+                   values->options.threads);
   command->footer(
       "Batches and directions are the same in both, those of `saddle analyze` with this seed. The "
       "Hessian\nunder autocast is also applied to the float32 noise, which separates its own error "
