@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 
 #include "base/system_error.h"
@@ -49,7 +50,7 @@ StopSignals::StopSignals() {
     installed = false;
     fail_system("watch", "the signals of this process", code);
   }
-  ::pthread_sigmask(SIG_BLOCK, &set, &previous_mask_);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   watcher_ = std::thread([this] { watch(); });
 }
 
@@ -59,7 +60,6 @@ StopSignals::~StopSignals() {
   watcher_.join();
   ::close(signals_);
   ::close(wake_);
-  ::pthread_sigmask(SIG_SETMASK, &previous_mask_, nullptr);
   installed = false;
 }
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <atomic>
-#include <csignal>
 #include <thread>
 
 namespace saddle {
@@ -15,7 +14,8 @@ namespace saddle {
 class StopSignals {
  public:
   // To be made before the threads that compute: they inherit the blocked signals. So do child
-  // processes, which should be started with an empty mask. The destructor restores what was there.
+  // processes, which should be started with an empty mask. The signals stay blocked when the object
+  // has gone: then the work is done, and a signal must not make a killed process of a finished one.
   // One object at a time, else an Error of kind kInternal; kIo when the system refuses.
   StopSignals();
   StopSignals(const StopSignals&) = delete;
@@ -29,7 +29,6 @@ class StopSignals {
   void watch();
 
   std::atomic<int> requested_{0};
-  sigset_t previous_mask_;
   int signals_ = -1;  // a descriptor from which arriving signals are read
   int wake_ = -1;     // a descriptor that ends the thread
   std::thread watcher_;
