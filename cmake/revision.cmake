@@ -40,9 +40,23 @@ if(top STREQUAL source)
   endif()
 endif()
 
+# What is compiled, whatever the repository says: names and contents of the sources.
+file(GLOB_RECURSE files RELATIVE "${SOURCE}" "${SOURCE}/src/*.cpp" "${SOURCE}/src/*.h"
+  "${SOURCE}/src/*.cu" "${SOURCE}/src/*.cuh" "${SOURCE}/apps/*.cpp" "${SOURCE}/apps/*.h"
+  "${SOURCE}/apps/CMakeLists.txt" "${SOURCE}/cmake/*.cmake")
+list(APPEND files CMakeLists.txt)
+list(SORT files)
+set(contents "")
+foreach(file IN LISTS files)
+  file(SHA256 "${SOURCE}/${file}" digest)
+  string(APPEND contents "${file} ${digest}\n")
+endforeach()
+string(SHA256 source_digest "${contents}")
+
 set(content "// Made by cmake/revision.cmake.\n#pragma once\n\n")
 string(APPEND content "#define SADDLE_REVISION \"${revision}\"\n")
 string(APPEND content "#define SADDLE_CHANGED ${changed}  // whether the tree differed from it\n")
+string(APPEND content "#define SADDLE_SOURCE_DIGEST \"${source_digest}\"\n")
 foreach(name VERSION COMPILER FLAGS OPERATION_FLAGS BUILD_TYPE)
   string(STRIP "${${name}}" value)
   string(REPLACE "\\" "\\\\" value "${value}")

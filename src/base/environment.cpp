@@ -59,9 +59,13 @@ int64_t memory_bytes() {
 }  // namespace
 
 Json build_description() {
-  return {{"version", SADDLE_VERSION},      {"revision", SADDLE_REVISION},
-          {"changed", SADDLE_CHANGED},      {"compiler", SADDLE_COMPILER},
-          {"flags", SADDLE_FLAGS},          {"operation_flags", SADDLE_OPERATION_FLAGS},
+  return {{"version", SADDLE_VERSION},
+          {"revision", SADDLE_REVISION},
+          {"changed", SADDLE_CHANGED},
+          {"source_digest", SADDLE_SOURCE_DIGEST},
+          {"compiler", SADDLE_COMPILER},
+          {"flags", SADDLE_FLAGS},
+          {"operation_flags", SADDLE_OPERATION_FLAGS},
           {"build_type", SADDLE_BUILD_TYPE}};
 }
 

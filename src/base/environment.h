@@ -8,7 +8,8 @@
 
 namespace saddle {
 
-// Version, source revision (and whether the tree had changes), compiler, flags, build type.
+// Version, source revision (and whether the tree had changes), a SHA-256 of the sources themselves,
+// compiler, flags, build type.
 Json build_description();
 
 // Processor, cores that this process may use, memory, operating system.

@@ -136,7 +136,12 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
   const Stopwatch watch;
   std::array<pollfd, 2> readers{pollfd{output.reader.number(), POLLIN, 0},
                                 pollfd{errors.reader.number(), POLLIN, 0}};
+  int passed = 0;
   const auto kill_when_due = [&] {
+    if (passed == 0 && options.pass_signal) {
+      passed = options.pass_signal();
+      if (passed != 0) ::kill(child, passed);
+    }
     if (result.timed_out || result.stopped) return;
     const double limit = options.time_limit_seconds;
     result.timed_out = limit > 0 && watch.seconds() > limit;

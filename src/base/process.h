@@ -14,6 +14,9 @@ struct ProcessOptions {
   Path directory{};               // where it runs; empty: here
   double time_limit_seconds = 0;  // 0: none
   std::function<bool()> stop{};   // asked several times a second; true: kill it
+  // Likewise; the first signal that is not 0 is sent to the program itself, which is then waited
+  // for.
+  std::function<int()> pass_signal{};
 };
 
 struct ProcessResult {

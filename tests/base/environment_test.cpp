@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/cgroup.h"
+#include "base/process.h"
 #include "support/temporary_directory.h"
 
 namespace saddle {
@@ -20,12 +22,63 @@ TEST(Environment, SaysWhatWasBuilt) {
               ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
   EXPECT_THAT(build.at("revision").get<std::string>(),
               ::testing::MatchesRegex("unknown|[0-9a-f]{40}"));
+  EXPECT_THAT(build.at("source_digest").get<std::string>(),
+              ::testing::MatchesRegex("[0-9a-f]{64}"));
   EXPECT_EQ(build.at("changed").is_null(), build.at("revision") == "unknown");
   EXPECT_THAT(build.at("compiler").get<std::string>(), ::testing::MatchesRegex("[A-Z].* [0-9].*"));
   EXPECT_THAT(build.at("flags").get<std::string>(), ::testing::HasSubstr("-Wall"));
   EXPECT_THAT(build.at("operation_flags").get<std::string>(),
               ::testing::Not(::testing::HasSubstr("-ffast-math")));
   EXPECT_FALSE(build.at("build_type").get<std::string>().empty());
+}
+
+// The digest that cmake/revision.cmake writes for a tree.
+std::string digest_of(const Path& tree, const Path& output) {
+  const ProcessResult result =
+      run_process({"cmake", "-D", "SOURCE=" + tree.string(), "-D", "OUTPUT=" + output.string(),
+                   "-P", SADDLE_SOURCE_DIR "/cmake/revision.cmake"},
+                  {});
+  EXPECT_TRUE(result.succeeded()) << result.errors;
+  const std::string text = read_file(output);
+  const std::string name = "SADDLE_SOURCE_DIGEST \"";
+  const size_t begin = text.find(name);
+  EXPECT_NE(begin, std::string::npos) << text;
+  return text.substr(begin + name.size(), 64);
+}
+
+// What is compiled, and nothing else, by name and content; and the header is left alone when it
+// would be the same, so that nothing is built again.
+TEST(Environment, KnowsItsSourcesByTheirContents) {
+  const TemporaryDirectory directory;
+  const Path tree = directory / "tree";
+  const Path output = directory / "revision.h";
+  const auto put = [&](const std::string& name, const std::string& content) {
+    make_directories((tree / name).parent_path());
+    write_file_atomically(tree / name, content);
+  };
+  put("CMakeLists.txt", "project");
+  put("src/room/a.cpp", "one");
+  put("src/room/a.h", "two");
+  put("apps/saddle/main.cpp", "three");
+  put("cmake/rooms.cmake", "four");
+  const std::string first = digest_of(tree, output);
+  EXPECT_THAT(first, ::testing::MatchesRegex("[0-9a-f]{64}"));
+  const auto written = std::filesystem::last_write_time(output);
+  put("tests/room/a_test.cpp", "a test");
+  put("README.md", "text");
+  put("src/room/a.cpp~", "what an editor left");
+  put("src/room/a.cpp", "one");
+  EXPECT_EQ(digest_of(tree, output), first);
+  EXPECT_EQ(std::filesystem::last_write_time(output), written);
+  for (const char* name : {"CMakeLists.txt", "src/room/a.cpp", "src/room/a.h",
+                           "apps/saddle/main.cpp", "cmake/rooms.cmake"}) {
+    const std::string before = digest_of(tree, output);
+    put(name, std::string("changed ") + name);
+    EXPECT_NE(digest_of(tree, output), before) << name;
+  }
+  const std::string before = digest_of(tree, output);
+  std::filesystem::rename(tree / "src/room/a.cpp", tree / "src/room/b.cpp");
+  EXPECT_NE(digest_of(tree, output), before);
 }
 
 TEST(Environment, SaysWhereItRuns) {

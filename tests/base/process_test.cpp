@@ -63,6 +63,20 @@ TEST(Process, IsKilledWhenAskedTo) {
   EXPECT_EQ(result.signal, SIGKILL);
 }
 
+// Once, and to the program alone: what it started is its own business.
+TEST(Process, IsHandedASignalAndWaitedFor) {
+  const TemporaryDirectory directory;
+  const std::string ready = directory / "ready";
+  const ProcessResult result =
+      shell("trap 'echo told; told=yes' TERM; (trap 'echo child told' TERM; touch " + ready +
+                "; sleep 0.5; echo child done) & while [ -z \"$told\" ]; do sleep 0.01; done; "
+                "wait; exit 75",
+            {.pass_signal = [&] { return std::filesystem::exists(ready) ? SIGTERM : 0; }});
+  EXPECT_EQ(result.exit_code, 75);
+  EXPECT_FALSE(result.stopped);
+  EXPECT_EQ(result.output, "told\nchild done\n");
+}
+
 // A parent that is killed cannot kill its child. The pipe ends when the child's end of it closes.
 TEST(Process, EndsWithItsParent) {
   std::array<int, 2> ends{};
