@@ -1,0 +1,122 @@
+#include "base/telemetry.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <filesystem>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "base/system_error.h"
+
+namespace saddle {
+namespace {
+
+constexpr int kGpuColumns = 5;
+
+std::string cell(const std::optional<double>& value, int digits) {
+  return value ? fmt::format("{:.{}f}", *value, digits) : "";
+}
+
+std::string cell(const std::optional<int64_t>& value) {
+  return value ? std::to_string(*value) : "";
+}
+
+// Lines of an earlier process stay, without what it was writing when it was killed. Returns whether
+// the heading is there.
+bool mend(const Path& path) {
+  if (!std::filesystem::exists(file_status(path))) return false;
+  const std::string text = read_file(path);
+  const size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
+  const std::string heading = std::string(kTelemetryHeading) + "\n";
+  const bool ours = whole > 0 ? text.starts_with(heading) : kTelemetryHeading.starts_with(text);
+  if (!ours) {
+    fail(ErrorKind::kData, "'{}' does not begin with the heading of telemetry: expected '{}'",
+         path.string(), kTelemetryHeading);
+  }
+  if (whole < text.size() && ::truncate(path.c_str(), static_cast<off_t>(whole)) != 0) {
+    fail_system("shorten", path);
+  }
+  return whole > 0;
+}
+
+}  // namespace
+
+std::string telemetry_line(std::string_view time, const TelemetrySample& sample) {
+  return fmt::format("{},{},{},{},{},{},{},{},{}{}", time, cell(sample.process_cpu_percent, 1),
+                     cell(sample.machine_cpu_percent, 1), cell(sample.clock_mhz, 0),
+                     cell(sample.temperature_celsius, 1), cell(sample.power_watts, 1),
+                     cell(sample.resident_bytes), cell(sample.available_bytes),
+                     cell(sample.load, 2), std::string(kGpuColumns, ','));
+}
+
+Telemetry::Telemetry(Path path, Log& log, double interval_seconds)
+    : path_(std::move(path)), log_(log), reader_(this_process(), available_cores()) {
+  const bool has_heading = mend(path_);
+  descriptor_ = retry_interrupted(
+      [&] { return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666); });
+  if (descriptor_ < 0) fail_system("open", path_);
+  try {
+    if (!has_heading) append(std::string(kTelemetryHeading));
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it
+    try {
+      thread_ = std::jthread(
+          [this, interval_seconds](const std::stop_token& stop) { run(stop, interval_seconds); });
+    } catch (...) {
+      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      throw;
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
+}
+
+Telemetry::~Telemetry() {
+  thread_.request_stop();
+  thread_.join();
+  ::close(descriptor_);
+}
+
+void Telemetry::run(const std::stop_token& stop, double interval_seconds) {
+  try {
+    const Stopwatch watch;
+    const auto began = std::chrono::steady_clock::now();
+    reader_.sample(watch.seconds());
+    int64_t line = 0;
+    do {
+      ++line;
+      const std::chrono::duration<double> due(interval_seconds * static_cast<double>(line));
+      const auto until =
+          began + std::chrono::duration_cast<std::chrono::steady_clock::duration>(due);
+      std::unique_lock lock(mutex_);
+      ended_.wait_until(lock, stop, until, [] { return false; });
+      append(telemetry_line(utc_timestamp(), reader_.sample(watch.seconds())));
+    } while (!stop.stop_requested());
+  } catch (const std::exception& error) {
+    log_.warn("telemetry ends here: {}", error.what());
+  }
+}
+
+void Telemetry::append(const std::string& line) {
+  const std::string text = line + "\n";
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written = retry_interrupted(
+        [&] { return ::write(descriptor_, text.data() + done, text.size() - done); });
+    if (written < 0) fail_system("write", path_);
+    done += static_cast<size_t>(written);
+  }
+}
+
+}  // namespace saddle
