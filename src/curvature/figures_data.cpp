@@ -7,10 +7,13 @@
 #include <limits>
 #include <sstream>
 
+#include "plot/figure_writer.h"
 #include "train/metrics.h"
 
 namespace saddle::curvature {
 namespace {
+
+using plot::gnuplot_number;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -30,11 +33,6 @@ FigurePoint point_of(const Json& content) {
           .mean_noise_norm = number(statistics, "mean_noise_norm")};
 }
 
-// As gnuplot reads it, which knows "NaN" alone.
-std::string number_text(double value) {
-  return std::isfinite(value) ? fmt::format("{}", value) : "NaN";
-}
-
 std::string series_text(const char* name, const FigureSeries& series) {
   std::string block = fmt::format(
       "# {}: tokens normalized normalized_positive noise random gradient mean_gradient "
@@ -42,11 +40,11 @@ std::string series_text(const char* name, const FigureSeries& series) {
       name);
   for (const FigurePoint& point : series.points) {
     const double normalized = point.normalized_alignment;
-    block += fmt::format("{} {} {} {} {} {} {} {}\n", number_text(point.tokens),
-                         number_text(normalized), number_text(normalized > 0 ? normalized : kNone),
-                         number_text(point.noise_alignment), number_text(point.random_alignment),
-                         number_text(point.gradient_norm), number_text(point.mean_gradient_norm),
-                         number_text(point.mean_noise_norm));
+    block += fmt::format(
+        "{} {} {} {} {} {} {} {}\n", gnuplot_number(point.tokens), gnuplot_number(normalized),
+        gnuplot_number(normalized > 0 ? normalized : kNone), gnuplot_number(point.noise_alignment),
+        gnuplot_number(point.random_alignment), gnuplot_number(point.gradient_norm),
+        gnuplot_number(point.mean_gradient_norm), gnuplot_number(point.mean_noise_norm));
   }
   if (series.points.empty()) block += "NaN NaN NaN NaN NaN NaN NaN NaN\n";
   return block;
@@ -92,7 +90,7 @@ std::vector<std::pair<double, double>> training_norms(const Path& metrics, int64
 std::string figure_data_text(const FigureData& data) {
   std::string training = "# training: tokens norm\n";
   for (const auto& [tokens, norm] : data.training) {
-    training += fmt::format("{} {}\n", number_text(tokens), number_text(norm));
+    training += fmt::format("{} {}\n", gnuplot_number(tokens), gnuplot_number(norm));
   }
   if (data.training.empty()) training += "NaN NaN\n";
   const std::string text = series_text("seen", data.seen) + "\n\n" +

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "curvature/figures_writer.h"
+#include "plot/figure_writer.h"
 
 namespace saddle::curvature {
 namespace {
@@ -21,22 +21,20 @@ enum Column {
   kMeanNoise = 8,
 };
 
-// The unit of the axis of tokens.
-struct Unit {
-  double tokens;
-  const char* name;
-};
+using plot::FigureWriter;
+using plot::kBlue;
+using plot::kFigureData;
+using plot::kGray;
+using plot::kGreen;
+using plot::kRed;
 
-Unit token_unit(const FigureData& data) {
+plot::TokenUnit token_unit(const FigureData& data) {
   double most = 0;
   for (const FigureSeries* series : {&data.seen, &data.unseen}) {
     for (const FigurePoint& point : series->points) most = std::max(most, point.tokens);
   }
   for (const auto& [tokens, norm] : data.training) most = std::max(most, tokens);
-  if (most >= 2e9) return {1e9, "training tokens (billions)"};
-  if (most >= 2e6) return {1e6, "training tokens (millions)"};
-  if (most >= 2e4) return {1e3, "training tokens (thousands)"};
-  return {1, "training tokens"};
+  return plot::token_unit(most);
 }
 
 double value_of(const FigurePoint& point, int column) {
@@ -62,16 +60,6 @@ bool has_values(const FigureSeries& series, int column) {
   return std::ranges::any_of(series.points, [&](const FigurePoint& point) {
     return std::isfinite(value_of(point, column));
   });
-}
-
-// For double quotes of gnuplot.
-std::string quoted(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '"' || c == '\\' || c == '`') result += '\\';
-    result += c;
-  }
-  return result;
 }
 
 class Script {
@@ -244,7 +232,7 @@ class Script {
       curves.push_back(fmt::format(
           "'{}' index {} using 1:2 with lines lw 2 dt {} lc rgb '{}' title \"{}, {}\" noenhanced",
           kFigureData, seen ? 5 : 6, seen ? "1" : "(9,6)", seen ? kBlue : kRed,
-          seen ? "seen" : "unseen", quoted(density.checkpoint)));
+          seen ? "seen" : "unseen", plot::gnuplot_quoted(density.checkpoint)));
     }
     out_.logarithmic_axis(spectrum.least, most);
     out_.plot(curves, "no values");
@@ -254,7 +242,7 @@ class Script {
   }
 
   const FigureData& data_;
-  Unit unit_;
+  plot::TokenUnit unit_;
   FigureWriter out_;
 };
 

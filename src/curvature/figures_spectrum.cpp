@@ -7,9 +7,12 @@
 #include <limits>
 
 #include "base/error.h"
+#include "plot/figure_writer.h"
 
 namespace saddle::curvature {
 namespace {
+
+using plot::gnuplot_number;
 
 constexpr int kPlaces = 800;         // at which a density is drawn
 constexpr double kWidths = 4;        // of Gaussians that are drawn beyond the outer nodes
@@ -90,18 +93,14 @@ void add_densities(const Json& cases, SpectrumFigures& figures) {
   }
 }
 
-std::string text(double value) {
-  return std::isfinite(value) ? fmt::format("{}", value) : "NaN";
-}
-
 std::string eigenvalues_text(const char* name, const std::vector<EigenvaluePoint>& points) {
   std::string block = fmt::format("\n\n# eigenvalues {}: tokens, largest, second, ...\n", name);
   size_t count = 1;
   for (const EigenvaluePoint& point : points) count = std::max(count, point.values.size());
   for (const EigenvaluePoint& point : points) {
-    block += text(point.tokens);
+    block += gnuplot_number(point.tokens);
     for (size_t k = 0; k < count; ++k) {
-      block += fmt::format(" {}", text(k < point.values.size() ? point.values[k] : NAN));
+      block += fmt::format(" {}", gnuplot_number(k < point.values.size() ? point.values[k] : NAN));
     }
     block += "\n";
   }
@@ -111,7 +110,7 @@ std::string eigenvalues_text(const char* name, const std::vector<EigenvaluePoint
 std::string density_text(const char* name, const SpectralDensity& density) {
   std::string block = fmt::format("\n\n# density {}: eigenvalue density\n", name);
   for (const auto& [value, height] : density.curve) {
-    block += fmt::format("{} {}\n", text(value), text(height));
+    block += fmt::format("{} {}\n", gnuplot_number(value), gnuplot_number(height));
   }
   return density.curve.empty() ? block + "NaN NaN\n" : block;
 }

@@ -8,8 +8,8 @@
 
 namespace saddle::train {
 
-// Reads resolved.yaml, environment.json, metrics.jsonl and, of a finished run, result.json of both
-// run directories. The record (numbers that are not there or not finite are null):
+// Reads both run directories (run_record.h). The record (numbers that are not there or not finite
+// are null):
 //
 //   runs         a and b: directory, finished, step, tokens
 //   differences  numbers and execution: settings that differ, [{key, a, b}], that decide a run's
@@ -25,8 +25,7 @@ namespace saddle::train {
 //                largest difference of their losses
 //   seconds, peak_memory_bytes   each {a, b, ratio}
 //
-// ratio is b / a, difference b - a. Errors: kIo for a directory without these files, kConfig and
-// kData for files that are damaged; a last line that a killed run left unfinished is passed over.
+// ratio is b / a, difference b - a. Errors: those of read_run.
 Json compare_runs(const Path& a, const Path& b);
 
 // The record as tables for people.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace saddle::curvature {
+namespace saddle::plot {
 
 inline constexpr const char* kFigureData = "figures.dat";
 
@@ -13,6 +13,18 @@ inline constexpr const char* kBlue = "#0072B2";
 inline constexpr const char* kRed = "#D55E00";
 inline constexpr const char* kGreen = "#009E73";
 inline constexpr const char* kGray = "#999999";
+
+// The unit of an axis of tokens that reaches `most`.
+struct TokenUnit {
+  double tokens;
+  const char* name;
+};
+TokenUnit token_unit(double most);
+
+// A number of the data file: gnuplot knows no other word than NaN for what is not finite.
+std::string gnuplot_number(double value);
+// Text for gnuplot's double quotes.
+std::string gnuplot_quoted(const std::string& text);
 
 class FigureWriter {
  public:
@@ -39,4 +51,4 @@ class FigureWriter {
   std::string text_;
 };
 
-}  // namespace saddle::curvature
+}  // namespace saddle::plot

@@ -1,10 +1,10 @@
-#include "curvature/figures_writer.h"
+#include "plot/figure_writer.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-namespace saddle::curvature {
+namespace saddle::plot {
 namespace {
 
 constexpr double kMargin = 1.2;  // of a logarithmic axis around its values
@@ -17,6 +17,26 @@ std::vector<double> factors(double range) {
 }
 
 }  // namespace
+
+std::string gnuplot_number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "NaN";
+}
+
+std::string gnuplot_quoted(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || c == '`') result += '\\';
+    result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return result;
+}
+
+TokenUnit token_unit(double most) {
+  if (most >= 2e9) return {1e9, "training tokens (billions)"};
+  if (most >= 2e6) return {1e6, "training tokens (millions)"};
+  if (most >= 2e4) return {1e3, "training tokens (thousands)"};
+  return {1, "training tokens"};
+}
 
 FigureWriter::FigureWriter(const std::string& tokens)
     : text_(fmt::format("# Draws the figures: gnuplot figures.gp\n"
@@ -84,4 +104,4 @@ void FigureWriter::end_logarithmic_axis() {
   text_ += "unset logscale y\nset yrange [*:*]\nset ytics autofreq\n";
 }
 
-}  // namespace saddle::curvature
+}  // namespace saddle::plot
