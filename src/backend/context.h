@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/gemm_choices.h"
+#include "backend/profile.h"
 
 namespace saddle::backend {
 
@@ -77,6 +78,14 @@ class Workspace {
   int depth_ = 0;
 };
 
+// What was done with a context; nothing but its records looks at them.
+struct WorkCounters {
+  int64_t updates = 0;
+  int64_t profiled_updates = 0;  // of those
+  int64_t evaluations = 0;
+  int64_t checkpoints = 0;  // states written
+};
+
 class Context {
  public:
   // threads: how many threads operations may use, at least 1.
@@ -87,12 +96,19 @@ class Context {
   Memory allocate(int64_t bytes) { return Memory(statistics_, bytes); }
   const MemoryStatistics& memory() const { return *statistics_; }
   GemmChoices& gemm_choices() { return gemm_choices_; }
+  WorkCounters& counters() { return counters_; }
+
+  // Where operations note their time, null (as at first) for nowhere. It must outlive what runs.
+  Profile* profile() const { return profile_; }
+  void set_profile(Profile* profile) { profile_ = profile; }
 
  private:
   int threads_;
   std::shared_ptr<MemoryStatistics> statistics_;
   Workspace workspace_;
   GemmChoices gemm_choices_;
+  WorkCounters counters_;
+  Profile* profile_ = nullptr;
 };
 
 }  // namespace saddle::backend

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "backend/context.h"
 
@@ -37,5 +38,13 @@ void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int
 void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int64_t m, int64_t n,
                 int64_t k, double alpha, const double* A, int64_t lda, const double* B, int64_t ldb,
                 double beta, double* C, int64_t ldc);
+
+// The library that makes products of T (float or double), with its version.
+template <class T>
+std::string product_library();
+template <>
+std::string product_library<float>();
+template <>
+std::string product_library<double>();
 
 }  // namespace saddle::backend

@@ -53,9 +53,13 @@ void parallel_tasks(Context& context, int64_t count, Fn&& fn) {
     return;
   }
   FirstException first;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (int64_t i = 0; i < count; ++i) {
-    first.guard([&] { fn(i, omp_get_thread_num()); });
+#pragma omp parallel num_threads(threads)
+  {
+    const ProfiledShare share(context.profile(), omp_get_thread_num());
+#pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t i = 0; i < count; ++i) {
+      first.guard([&] { fn(i, omp_get_thread_num()); });
+    }
   }
   first.rethrow();
 }
@@ -69,9 +73,13 @@ void parallel_for(Context& context, int64_t count, Fn&& fn) {
     return;
   }
   FirstException first;
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (int64_t i = 0; i < count; ++i) {
-    first.guard([&] { fn(i); });
+#pragma omp parallel num_threads(threads)
+  {
+    const ProfiledShare share(context.profile(), omp_get_thread_num());
+#pragma omp for schedule(static) nowait
+    for (int64_t i = 0; i < count; ++i) {
+      first.guard([&] { fn(i); });
+    }
   }
   first.rethrow();
 }

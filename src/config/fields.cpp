@@ -218,6 +218,9 @@ void add_runtime(std::vector<Field>& fields) {
   section.add("threads", &S::threads, Integer{0, 1024}, Role::kExecution,
               "computing threads; 0: one for each core of this process");
   section.add("output_dir", &S::output_dir, Text{}, Role::kExecution, "directory of the run");
+  section.add("telemetry", &S::telemetry, Boolean{}, Role::kExecution,
+              "append processor use, clock, temperature, power, memory and load once a second to "
+              "telemetry.csv in runtime.output_dir while training");
 }
 
 }  // namespace

@@ -127,6 +127,7 @@ struct RuntimeSettings {
   SdpaBackend sdpa_backend = SdpaBackend::kAuto;
   int64_t threads = 0;  // 0: every core of this process
   std::string output_dir = "runs/default";
+  bool telemetry = false;  // written to output_dir while training
 
   bool operator==(const RuntimeSettings&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/operation_counts.h"
 #include "ops/attention.h"
 #include "ops/elementwise.h"
 #include "ops/embedding.h"
@@ -83,14 +84,17 @@ void Plan<S>::set_batch(int64_t sequences, const int32_t* inputs, const int32_t*
 }
 
 template <class S>
-void Plan<S>::run(const std::vector<Step>& steps) const {
-  for (const Step& step : steps) step.run();
+void Plan<S>::run(const char* group, const std::vector<Step>& steps) const {
+  for (const Step& step : steps) {
+    const backend::ProfiledRegion region(context_.profile(), group, step.name, step.operations);
+    step.run();
+  }
 }
 
 template <class S>
 void Plan<S>::run_losses() {
-  run(steps_->forward);
-  run(steps_->loss);
+  run("forward", steps_->forward);
+  run("loss", steps_->loss);
 }
 
 template <class S>
@@ -107,14 +111,19 @@ void Plan<S>::run_adjoints(std::span<const double> weights) {
     fail(ErrorKind::kInternal, "adjoints were asked of an execution made for losses only");
   }
   loss_weights_.assign(weights.begin(), weights.end());
-  run(steps_->forward);
-  run(steps_->loss_gradient);
-  run(steps_->adjoint);
+  run("forward", steps_->forward);
+  run("loss", steps_->loss_gradient);
+  run("adjoint", steps_->adjoint);
 }
 
 template <class S>
 ops::AttentionShape Plan<S>::attention_shape(int64_t sequences) const {
   return {sequences, model_.context_length, model_.heads, model_.head_dim(), options_.autocast};
+}
+
+template <class S>
+double Plan<S>::head_operations(V x) const {
+  return product_operations(x.workers(), x.rows(), x.cols(), model_.vocab_size);
 }
 
 template <class S>
@@ -134,9 +143,10 @@ void Plan<S>::add_project(std::vector<Step>& steps, const char* name, V x,
                           std::vector<Part> weights, V y) {
   for (const Part& part : weights) {
     const V columns = y.column_range(part.first_column, part.weight.rows());
-    steps.push_back({name, [=, this, weight = part.weight] {
-                       ops::linear_forward<S>(context_, x, weight, columns);
-                     }});
+    steps.push_back(
+        {name,
+         [=, this, weight = part.weight] { ops::linear_forward<S>(context_, x, weight, columns); },
+         product_operations(x.workers(), x.rows(), x.cols(), columns.cols())});
   }
 }
 
@@ -146,12 +156,16 @@ void Plan<S>::add_project_adjoint(std::vector<Step>& steps, const char* name, V 
   for (const Part& part : weights) {
     const V columns = dy.column_range(part.first_column, part.weight.rows());
     const Store store = part.first_column == 0 ? Store::kWrite : Store::kAccumulate;
-    steps.push_back({name, [=, this] {
-                       if (!part.gradient.empty()) {
-                         ops::linear_adjoint_weight<S>(context_, x, columns, part.gradient);
-                       }
-                       ops::linear_adjoint_input<S>(context_, columns, part.weight, store, dx);
-                     }});
+    const double products = part.gradient.empty() ? 1 : 2;
+    steps.push_back(
+        {name,
+         [=, this] {
+           if (!part.gradient.empty()) {
+             ops::linear_adjoint_weight<S>(context_, x, columns, part.gradient);
+           }
+           ops::linear_adjoint_input<S>(context_, columns, part.weight, store, dx);
+         },
+         products * product_operations(x.workers(), x.rows(), x.cols(), columns.cols())});
   }
 }
 
@@ -187,8 +201,9 @@ void Plan<S>::add_block(Steps& steps, const BlockSlots& slots, const BlockBuffer
                                          queries_keys);
                   }});
   add_round(list, b.qkv);
-  list.push_back(
-      {"attention", [=, this] { ops::attention_forward<S>(context_, shape, q, k, v, b.o); }});
+  list.push_back({"attention",
+                  [=, this] { ops::attention_forward<S>(context_, shape, q, k, v, b.o); },
+                  2 * attention_operations(b.x.workers(), shape)});
   add_round(list, b.o);
   add_project(list, "attention_out", b.o, parts({slots.out_proj}), y);
   list.push_back({"residual_rmsnorm", [=, this, gain = weights_.view(slots.ffn_norm)] {
@@ -232,9 +247,10 @@ void Plan<S>::add_block_adjoint(Steps& steps, const BlockSlots& slots, const Blo
                     ops::rmsnorm_adjoint<S>(context_, b.middle, gain, b.r2, d.n2, d.middle, dgain);
                   }});
   add_project_adjoint(list, "attention_out", b.o, d.middle, parts({slots.out_proj}), d.o);
-  list.push_back({"attention", [=, this] {
-                    ops::attention_adjoint<S>(context_, shape, q, k, v, d.o, dq, dk, dv);
-                  }});
+  list.push_back(
+      {"attention",
+       [=, this] { ops::attention_adjoint<S>(context_, shape, q, k, v, d.o, dq, dk, dv); },
+       4 * attention_operations(b.x.workers(), shape)});
   list.push_back({"rope", [=, this] {
                     ops::rope_adjoint<S>(context_, rope_.tables(), model_.context_length,
                                          d_queries_keys);
@@ -281,9 +297,11 @@ typename Plan<S>::Steps Plan<S>::build(PlanBuffers<S> at) {
   add_round(steps.forward, at.n);
 
   const Part head = parts({parameters_.embedding})[0];
-  steps.loss.push_back({"head", [=, this, n = at.n, losses = at.losses] {
+  steps.loss.push_back({"head",
+                        [=, this, n = at.n, losses = at.losses] {
                           ops::head_loss<S>(context_, n, head.weight, batch_.targets(), losses);
-                        }});
+                        },
+                        head_operations(at.n)});
   if constexpr (num::kHasAdjoint<S>) {
     if (keep_ != Keep::kNothing) add_adjoint(steps, at, head);
   }
@@ -294,11 +312,14 @@ typename Plan<S>::Steps Plan<S>::build(PlanBuffers<S> at) {
 template <class S>
 void Plan<S>::add_adjoint(Steps& steps, const PlanBuffers<S>& at,
                           const Part& head) requires num::kHasAdjoint<S> {
-  steps.loss_gradient.push_back({"head", [=, this, n = at.n, losses = at.losses, dn = at.dn] {
+  const double products = head.gradient.empty() ? 2 : 3;
+  steps.loss_gradient.push_back({"head",
+                                 [=, this, n = at.n, losses = at.losses, dn = at.dn] {
                                    ops::head_loss_and_gradient<S>(context_, n, head.weight,
                                                                   batch_.targets(), loss_weights_,
                                                                   losses, dn, head.gradient);
-                                 }});
+                                 },
+                                 products * head_operations(at.n)});
   steps.adjoint.push_back(
       {"rmsnorm", [=, this, last = at.last, r = at.r, dn = at.dn, dlast = at.adjoints.back().out,
                    gain = weights_.view(parameters_.norm), dgain = gradient(parameters_.norm)] {

@@ -24,6 +24,7 @@ namespace saddle::model {
 struct Step {
   const char* name;
   std::function<void()> run;
+  double operations = 0;  // of its products (model/operation_counts.h), for a profile
 };
 
 template <class S>
@@ -95,8 +96,10 @@ class Plan : public Execution<S> {
   void add_round(std::vector<Step>& steps, V x);
   // y = x, unless both are one buffer.
   void add_copy(std::vector<Step>& steps, V x, V y);
+  double head_operations(V x) const;  // of one product
   V gradient(int slot) const { return gradients_ != nullptr ? gradients_->view(slot) : V(); }
-  void run(const std::vector<Step>& steps) const;
+  // `group`: what the steps are part of, for a profile.
+  void run(const char* group, const std::vector<Step>& steps) const;
 
   backend::Context& context_;
   config::ModelSettings model_;

@@ -28,6 +28,8 @@ class Reference : public Execution<S> {
 
  private:
   void forward(Tape<S>& tape, std::span<const double> weights);
+  // Gives back what the last run left.
+  void release();
 
   backend::Context& context_;
   config::ModelSettings model_;

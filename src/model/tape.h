@@ -70,22 +70,38 @@ class Tape {
     return Tensor<S>(context_, x->value.workers(), x->value.rows(), x->value.cols());
   }
 
-  void on_adjoint(std::function<void()> step) {
-    if (records_) adjoints_.push_back(std::move(step));
+  // `name` and `operations`, as in region(), are for a profile.
+  void on_adjoint(const char* name, double operations, std::function<void()> step) {
+    if (records_) adjoints_.push_back({name, operations, std::move(step)});
+  }
+
+  // An operation of the forward pass for the time of a scope, in the profile if there is one;
+  // `operations` of its products (model/operation_counts.h).
+  backend::ProfiledRegion region(const char* name, double operations = 0) const {
+    return {context_.profile(), "forward", name, operations};
   }
 
   // Plays the notes backwards, letting go of each after it has run.
   void play_backwards() {
     while (!adjoints_.empty()) {
-      adjoints_.back()();
+      const Note& note = adjoints_.back();
+      const backend::ProfiledRegion region(context_.profile(), "adjoint", note.name,
+                                           note.operations);
+      note.run();
       adjoints_.pop_back();
     }
   }
 
  private:
+  struct Note {
+    const char* name;
+    double operations;
+    std::function<void()> run;
+  };
+
   Context& context_;
   bool records_;
-  std::vector<std::function<void()>> adjoints_;
+  std::vector<Note> adjoints_;
 };
 
 }  // namespace saddle::model

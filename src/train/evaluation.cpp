@@ -15,6 +15,7 @@ Evaluator<T>::Evaluator(backend::Context& context, model::Execution<T>& executio
 
 template <class T>
 void Evaluator<T>::restart() {
+  ++context_.counters().evaluations;
   loss_sum_ = 0;
   targets_ = 0;
 }

@@ -62,6 +62,7 @@ void save_state(const Path& path, const RunState& state, const Json& recipe,
     }
   }
   writer.commit();
+  ++trained.counters.checkpoints;
 }
 
 StateFile::StateFile(const Path& path) : reader_(path) {

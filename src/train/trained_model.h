@@ -14,7 +14,8 @@ template <class T>
 struct TrainedModel {
   // All zero at first.
   TrainedModel(backend::Context& context, const config::Settings& settings, int64_t worker_count)
-      : weights(context, model::Parameters(settings.model).layout, worker_count),
+      : counters(context.counters()),
+        weights(context, model::Parameters(settings.model).layout, worker_count),
         gradients(context, weights.layout(), worker_count),
         optimizer(context, settings.optimizer, weights) {}
   TrainedModel(const TrainedModel&) = delete;
@@ -22,6 +23,7 @@ struct TrainedModel {
 
   int64_t workers() const { return weights.workers(); }
 
+  backend::WorkCounters& counters;  // of the context, which must outlive this
   backend::Arena<T> weights;
   backend::Arena<T> gradients;
   optim::AdamW<T> optimizer;

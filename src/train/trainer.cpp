@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/telemetry.h"
 #include "optim/schedule.h"
 #include "train/checkpoints.h"
 #include "train/evaluated_model.h"
@@ -52,7 +53,11 @@ class Trainer {
         state_(session_.state) {}
 
   TrainOutcome run() {
+    std::optional<Telemetry> telemetry;
     try {
+      if (session_.settings.runtime.telemetry) {
+        telemetry.emplace(session_.directory.file("telemetry.csv"), log_);
+      }
       return train();
     } catch (const std::exception& error) {  // run.log, too, tells why the run ended
       log_.finish_progress();

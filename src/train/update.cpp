@@ -98,6 +98,7 @@ UpdateRunner<T>::UpdateRunner(backend::Context& context, const config::Settings&
 
 template <class T>
 void UpdateRunner<T>::set_microbatch(const UpdateBatch& batch, int64_t first, int64_t count) {
+  const auto region = this->region("copy_batch");
   if (trained_.workers() == 1) {  // its rows already lie together
     execution_->set_batch(count, batch.inputs.data() + first * context_length_,
                           batch.targets.data() + first * context_length_);
@@ -134,21 +135,28 @@ TuningResult UpdateRunner<T>::tune_products() {
 template <class T>
 UpdateResult UpdateRunner<T>::accumulate_gradients(const UpdateBatch& batch) {
   const int64_t workers = trained_.workers();
-  const std::vector<int64_t> targets = count_targets(batch, workers, context_length_);
   std::vector<double> weights;
-  for (const int64_t count : targets) weights.push_back(1.0 / static_cast<double>(count));
-
   UpdateResult result;
-  result.targets = std::accumulate(targets.begin(), targets.end(), int64_t{0});
-  result.losses.assign(static_cast<size_t>(workers), 0.0);
-  ops::fill<T>(context_, 0.0, trained_.gradients.all());
+  {
+    const auto region = this->region("count_targets");
+    const std::vector<int64_t> targets = count_targets(batch, workers, context_length_);
+    for (const int64_t count : targets) weights.push_back(1.0 / static_cast<double>(count));
+    result.targets = std::accumulate(targets.begin(), targets.end(), int64_t{0});
+    result.losses.assign(static_cast<size_t>(workers), 0.0);
+  }
+  {
+    const auto region = this->region("clear_gradients");
+    ops::fill<T>(context_, 0.0, trained_.gradients.all());
+  }
   for (int64_t first = 0; first < batch.sequences; first += micro_batch_size_) {
     set_microbatch(batch, first, std::min(micro_batch_size_, batch.sequences - first));
     execution_->run_losses_and_gradients(weights);
+    const auto region = this->region("sum_losses");
     const std::vector<double> sums = ops::sum<T>(context_, execution_->losses());
     for (size_t n = 0; n < sums.size(); ++n) result.losses[n] += sums[n];
   }
   for (size_t n = 0; n < weights.size(); ++n) result.losses[n] *= weights[n];
+  const auto region = this->region("norm");
   result.grad_norms = optim::gradient_norms<T>(context_, trained_.gradients);
   return result;
 }
@@ -156,16 +164,27 @@ UpdateResult UpdateRunner<T>::accumulate_gradients(const UpdateBatch& batch) {
 template <class T>
 UpdateResult UpdateRunner<T>::run(const UpdateBatch& batch, const UpdatePosition& position) {
   UpdateResult result = accumulate_gradients(batch);
-  check_finite("loss", result.losses, position);
-  check_finite("gradient norm", result.grad_norms, position);
+  {
+    const auto region = this->region("check_finite");
+    check_finite("loss", result.losses, position);
+    check_finite("gradient norm", result.grad_norms, position);
+  }
   std::vector<double> scales;
-  for (const double norm : result.grad_norms) {
-    scales.push_back(optim::clip_scale(norm, optimizer_.grad_clip));
+  {
+    const auto region = this->region("clip");  // AdamW multiplies by them
+    for (const double norm : result.grad_norms) {
+      scales.push_back(optim::clip_scale(norm, optimizer_.grad_clip));
+    }
   }
   result.lr = optim::learning_rate(optimizer_, position.tokens, position.total_tokens);
-  trained_.optimizer.update(
-      context_, result.lr, position.step, scales, trained_.gradients, trained_.weights,
-      optim::mixing_of_update(decentralized_, position.step - 1, position.gamma));
+  {
+    const auto region = this->region(trained_.workers() == 1 ? "adamw" : "adamw_and_mixing");
+    trained_.optimizer.update(
+        context_, result.lr, position.step, scales, trained_.gradients, trained_.weights,
+        optim::mixing_of_update(decentralized_, position.step - 1, position.gamma));
+  }
+  ++context_.counters().updates;
+  if (context_.profile() != nullptr) ++context_.counters().profiled_updates;
   return result;
 }
 

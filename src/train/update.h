@@ -81,6 +81,9 @@ class UpdateRunner {
   model::Execution<T>& execution() { return *execution_; }
 
  private:
+  backend::ProfiledRegion region(const char* name) const {
+    return {context_.profile(), "update", name};
+  }
   // The sequences [first, first + count) of every worker as the next microbatch.
   void set_microbatch(const UpdateBatch& batch, int64_t first, int64_t count);
 

@@ -70,7 +70,8 @@ Settings unusual_settings() {
                .compile_mode = CompileMode::kMaxAutotune,
                .sdpa_backend = SdpaBackend::kCudnn,
                .threads = 7,
-               .output_dir = "~"};
+               .output_dir = "~",
+               .telemetry = true};
   return s;
 }
 
@@ -144,7 +145,7 @@ TEST(Recipe, HoldsWhatDecidesTheNumbers) {
         "data.prefetch", "data.prepare_workers", "training.log_every", "training.checkpoint_policy",
         "training.checkpoint_epochs", "training.checkpoint_every", "evaluation.batch_size",
         "runtime.device", "runtime.threads", "runtime.compile", "runtime.compile_mode",
-        "runtime.sdpa_backend", "runtime.output_dir"}) {
+        "runtime.sdpa_backend", "runtime.output_dir", "runtime.telemetry"}) {
     EXPECT_FALSE(keys.contains(key)) << key;
   }
   EXPECT_EQ(keys["runtime.dtype"], "float32");

@@ -106,6 +106,13 @@ void run(Context& context, const GemmBatch& batch, const Product& p, GemmSharing
   for (int64_t i = 0; i < batch.count; ++i) run_one(context, product_of(p, batch, i), sharing);
 }
 
+// Products that the library shares: inside it nothing can be noted, so all its threads count as at
+// work from its beginning to its end.
+void note_shares(Profile& profile, int64_t begin) {
+  const int64_t end = profile.now();
+  for (int thread = 0; thread < profile.threads(); ++thread) profile.add_share(thread, begin, end);
+}
+
 // Without tuning: whole products where every thread gets as many, or so many that it matters
 // little.
 GemmSharing usual_sharing(const Context& context, const GemmBatch& batch) {
@@ -135,6 +142,17 @@ GemmSharing fastest_sharing(Context& context, const GemmBatch& batch, const Prod
 
 }  // namespace
 
+template <>
+std::string product_library<float>() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("oneDNN {}.{}.{}, float32", version->major, version->minor, version->patch);
+}
+
+template <>
+std::string product_library<double>() {
+  return fmt::format("BLIS {}, float64", bli_info_get_version_str());
+}
+
 void cpu::limit_library_threads(int threads) {
   omp_set_num_threads(threads);   // oneDNN's
   bli_thread_set_num_threads(1);  // BLIS is called from loops that are shared among threads already
@@ -156,7 +174,11 @@ void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int
     choices.keep(shape, fastest_sharing(context, batch, first));
     choice = choices.find(shape);
   }
-  run(context, batch, first, choice == nullptr ? usual_sharing(context, batch) : *choice);
+  const GemmSharing sharing = choice == nullptr ? usual_sharing(context, batch) : *choice;
+  Profile* const profile = context.profile();
+  const int64_t begin = profile == nullptr ? 0 : profile->now();
+  run(context, batch, first, sharing);
+  if (profile != nullptr && sharing == GemmSharing::kLibrary) note_shares(*profile, begin);
 }
 
 void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int64_t m, int64_t n,
