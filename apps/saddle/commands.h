@@ -33,6 +33,7 @@ void add_tokenizer(CLI::App& program, Action& action);
 void add_options(CLI::App& program, Action& action);
 void add_benchmark_hvp(CLI::App& program, Action& action);
 void add_benchmark_packed(CLI::App& program, Action& action);
+void add_sweep(CLI::App& program, Action& action);
 void add_version(CLI::App& program, Action& action);
 
 // What the studies of curvature share: which directions are drawn, and how the passes are made.

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/exit_codes.h"
+#include "base/process.h"
 #include "base/stop.h"
 #include "commands.h"
 
@@ -12,8 +13,10 @@ namespace {
 struct TrainCommand {
   SettingsOptions settings;
   std::string resume;
+  int64_t parent = 0;
 
   int run() const {
+    if (parent != 0) end_with_parent(parent);
     const StopSignals signals;
     Log log;
     train::TrainOptions options;
@@ -35,6 +38,8 @@ void add_train(CLI::App& program, Action& action) {
                    "Continue from a state file, or with 'auto' from the newest state in "
                    "runtime.output_dir; 'auto' begins a run where there is none")
       ->type_name("FILE|auto");
+  command->add_option("--parent", options->parent, "The process with which this one ends; 0: none")
+      ->type_name("PID");
   command->callback([options, &action] { action = [options] { return options->run(); }; });
 }
 

@@ -1,0 +1,37 @@
+// The trainings of a sweep on this machine, one after another, each in a process of its own.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "bench/sweep.h"
+
+namespace saddle::bench {
+
+// Runs this program with `words` and waits for it. When `stop` gives a signal, the training gets a
+// SIGTERM, saves and ends.
+using StartTraining = std::function<ProcessResult(const std::vector<std::string>& words,
+                                                  const std::function<int()>& stop)>;
+ProcessResult start_training(const std::vector<std::string>& words,
+                             const std::function<int()>& stop);
+
+struct SweepOutcome {
+  bool stopped = false;
+  int exit_code = 0;  // of the first run that failed; 70 when a signal ended it
+  Json summary;       // sweep_summary; a failed row has failure, exit_code and log
+};
+
+// Starts every run that is not finished, in order, and writes into the directory of the sweep:
+// sweep.json first; logs/NAME.log, what a run printed; progress.json, summary.json and summary.csv,
+// rewritten after each run. A run that fails does not end the others. One that was killed before it
+// had a state to go on from begins again; what it left is renamed to NAME.unfinished. `stop` gives
+// the number of a signal, or 0: the run in progress saves, and no other is started.
+// Errors: those of claim_sweep_directory; kIo when another process holds the directory.
+SweepOutcome run_sweep(const SweepPlan& plan, const StartTraining& start,
+                       const std::function<int()>& stop, Log& log);
+
+}  // namespace saddle::bench
