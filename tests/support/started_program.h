@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include <memory>
+#include <filesystem>
 #include <string>
 
 #include "base/files.h"
@@ -26,7 +26,8 @@ class StartedProgram {
   void kill(int signal) const { process_.kill(signal); }
   // The exit code, or -1 when a signal ended it.
   int wait() { return process_.exit_status(); }
-  std::string printed() const { return read_file(printed_); }
+  // What it has written to either output; nothing when it was killed before it was the program.
+  std::string printed() const { return std::filesystem::exists(printed_) ? read_file(printed_) : ""; }
 
  private:
   TemporaryDirectory directory_;
