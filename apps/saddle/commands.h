@@ -31,6 +31,7 @@ void add_plot_analysis(CLI::App& program, Action& action);
 void add_compare_precision(CLI::App& program, Action& action);
 void add_tokenizer(CLI::App& program, Action& action);
 void add_options(CLI::App& program, Action& action);
+void add_benchmark(CLI::App& program, Action& action);
 void add_benchmark_hvp(CLI::App& program, Action& action);
 void add_benchmark_packed(CLI::App& program, Action& action);
 void add_sweep(CLI::App& program, Action& action);

@@ -50,6 +50,7 @@ int run(int argc, char** argv) {
   saddle::app::add_export(program, action);
   saddle::app::add_import(program, action);
   saddle::app::add_options(program, action);
+  saddle::app::add_benchmark(program, action);
   saddle::app::add_benchmark_hvp(program, action);
   saddle::app::add_benchmark_packed(program, action);
   saddle::app::add_sweep(program, action);

@@ -1,0 +1,107 @@
+// benchmark: how fast training is under which execution settings.
+#include "bench/benchmark.h"
+
+#include <memory>
+
+#include "base/error.h"
+#include "base/exit_codes.h"
+#include "base/stop.h"
+#include "commands.h"
+
+namespace saddle::app {
+namespace {
+
+struct BenchmarkCommand {
+  SettingsOptions settings;
+  bench::CampaignOptions campaign;
+  bench::BenchmarkOptions options;
+  std::string output;
+  double memory_gib = 0, budget_minutes = options.budget_seconds / 60;
+  bool tune = false, gh200 = false;
+
+  int run() const {
+    if (gh200) bench::require_gh200(bench::computing_device());
+    const bool tuning = tune || gh200;
+    bench::CampaignOptions request = campaign;
+    request.output = output;
+    if (memory_gib != 0) request.memory_gib = memory_gib;
+    bench::BenchmarkOptions benchmark = options;
+    benchmark.budget_seconds = 60 * budget_minutes;
+    const config::Settings given = settings.load();
+    bench::check_protocol(request.protocol);
+    const StopSignals signals;
+    Log log;
+    bench::CampaignTools tools;
+    tools.stop = [&signals] { return signals.requested(); };
+    bench::Campaign work(tuning ? "tune" : "grid", given, request,
+                         bench::present_conditions(given, request.protocol), tools, log);
+    const bench::BenchmarkOutcome outcome =
+        tuning ? bench::run_tuner(given, benchmark, work) : bench::run_grid(given, benchmark, work);
+    log.finish_progress();
+    print(bench::campaign_table(outcome.summary));
+    if (outcome.stopped) return kExitStopped;
+    if (outcome.summary["selected"].is_null()) {
+      fail(ErrorKind::kDevice, "no candidate could be measured here: see summary.json in '{}'",
+           output);
+    }
+    return kExitSuccess;
+  }
+};
+
+void add_protocol(CLI::App& command, bench::Protocol& protocol) {
+  command
+      .add_option("--data-mode", protocol.data_mode,
+                  "real: batches of data.cache, loaded as in training; synthetic: random ids")
+      ->type_name("real|synthetic")
+      ->check(CLI::IsMember({"real", "synthetic"}))
+      ->capture_default_str();
+  command.add_option("--warmup", protocol.warmup, "Updates that are not timed")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--steps", protocol.steps, "Updates of a window")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--windows", protocol.windows, "Timed windows; the median counts")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_benchmark(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "benchmark", "Find the execution settings under which training is fastest");
+  const auto values = std::make_shared<BenchmarkCommand>();
+  add_settings_options(*command, values->settings);
+  command
+      ->add_option("--output", values->output,
+                   "Directory of summary.json and selected.yaml; what it has measured is reused")
+      ->type_name("DIR")
+      ->required();
+  add_protocol(*command, values->campaign.protocol);
+  command
+      ->add_option("--micro-batch-sizes", values->options.micro_batch_sizes,
+                   "Sequences of a microbatch that are tried")
+      ->type_name("B")
+      ->capture_default_str();
+  command
+      ->add_option("--time-limit", values->campaign.time_limit_seconds,
+                   "Seconds after which a candidate is killed; 0: none")
+      ->type_name("S")
+      ->capture_default_str();
+  command
+      ->add_option("--memory-gib", values->memory_gib,
+                   "Memory of the device, of which a candidate may use 90%; 0: what there is")
+      ->type_name("G")
+      ->capture_default_str();
+  command->add_flag("--tune", values->tune, "Tune in stages within a budget, instead of the grid");
+  command->add_flag("--gh200", values->gh200, "The same on an NVIDIA GH200; refused elsewhere");
+  command
+      ->add_option("--budget-minutes", values->budget_minutes,
+                   "Of --tune: no candidate starts that would not end within it")
+      ->type_name("M")
+      ->capture_default_str();
+  command->callback([values, &action] { action = [values] { return values->run(); }; });
+}
+
+}  // namespace saddle::app

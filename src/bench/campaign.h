@@ -1,0 +1,113 @@
+// The directory of a series of measurements: each candidate is measured once, in a process of its
+// own, and what is finished stays.
+//
+//   lock                keeps a second campaign out
+//   progress.json       where the campaign is; rewritten after each candidate
+//   summary.json        a row for each candidate, and what was decided; likewise
+//   selected.yaml       every setting of the fastest candidate that was measured within memory
+//   recommended.yaml    of the tuner: the settings whose change gained enough
+//   logs/NAME.log       what a candidate printed
+//   candidates/ID.yaml  its settings; ID.json: its record; ID.identity.json: what it was measured
+//   of telemetry.csv       the machine, once a second
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/telemetry.h"
+#include "bench/candidate_worker.h"
+#include "bench/measurement_identity.h"
+#include "config/settings.h"
+
+namespace saddle::bench {
+
+inline constexpr double kMemoryShare = 0.9;  // of the device, which a candidate may use
+
+struct CampaignOptions {
+  Path output;
+  Protocol protocol;
+  double time_limit_seconds = 3600;  // of one candidate; 0: none
+  std::optional<double> memory_gib;  // of the device; empty: what a candidate's record says
+  bool telemetry = true;
+};
+
+// What a campaign works with; tests plant their own.
+struct CampaignTools {
+  RunCandidate run = run_benchmark_worker;
+  std::function<int()> stop = [] { return 0; };  // the number of a signal, or 0
+  std::function<double()> elapsed;               // seconds since it began; empty: a clock
+};
+
+class Campaign {
+ public:
+  // Takes the lock. `kind` ("grid", "tune") and `given`, the settings that the candidates vary, are
+  // for the summary. Errors: kUsage for a protocol or limits that make no sense; kIo, also when
+  // another campaign holds the directory.
+  Campaign(std::string kind, const config::Settings& given, CampaignOptions options,
+           Conditions conditions, CampaignTools tools, Log& log);
+
+  // Adds a row that waits, or gives the row of a candidate with the same identity.
+  size_t add(const std::string& name, const std::string& stage, const config::Settings& settings);
+  // A candidate that makes no sense, with the reason.
+  void leave_out(const std::string& name, const std::string& stage, const std::string& reason);
+
+  // Whether run() would measure nothing: the row is done, or its result lies in the directory.
+  bool is_known(size_t row) const;
+  // Measures a row that waits, or takes the result that lies in the directory. `time_limit`: 0 for
+  // that of the options. False when it was stopped; the row then still waits.
+  bool run(size_t row, double time_limit = 0);
+  // Marks a row that waits as one that is not started.
+  void give_up(size_t row, const std::string& reason);
+
+  const Json& row(size_t index) const { return rows_[index]; }
+  const config::Settings& settings(size_t index) const { return settings_[index]; }
+  bool measured(size_t index) const { return rows_[index]["status"] == "measured"; }
+  double rate(size_t index) const { return rows_[index]["tokens_per_second"]; }
+  // The fastest of these rows that was measured within memory.
+  std::optional<size_t> fastest(const std::vector<size_t>& rows) const;
+  std::vector<size_t> all_rows() const;
+  // Of the processes of measured candidates, now or when they were measured; 0 without any.
+  double longest_seconds() const;
+  double elapsed() const { return tools_.elapsed(); }
+  double time_limit() const { return options_.time_limit_seconds; }
+
+  // For the summary; `recommended` also becomes recommended.yaml.
+  void add_decision(const Json& decision) { decisions_.push_back(decision); }
+  void recommend(size_t row) { recommended_ = row; }
+  void set_budget(double seconds) { budget_seconds_ = seconds; }
+
+  // Writes the files anew. `state`: "running", "stopped" or "finished". Returns the summary.
+  Json write(const char* state, const Json& current = nullptr) const;
+
+ private:
+  void take_record(size_t row, const Json& record, double seconds);
+  Path candidate_file(size_t row, const char* ending) const;
+  std::optional<Json> stored(size_t row) const;
+  void write_choice(const char* name, const std::optional<size_t>& row, const char* what) const;
+
+  std::string kind_;
+  config::Settings given_;
+  CampaignOptions options_;
+  Conditions conditions_;
+  CampaignTools tools_;
+  Log& log_;
+  FileLock lock_;
+  std::optional<Telemetry> telemetry_;
+  std::vector<config::Settings> settings_;  // of each row
+  std::vector<Json> identities_;
+  Json rows_ = Json::array();
+  Json left_out_ = Json::array();
+  Json decisions_ = Json::array();
+  std::optional<size_t> recommended_;
+  std::optional<double> budget_seconds_;
+};
+
+// The table of a summary, for people.
+std::string campaign_table(const Json& summary);
+
+}  // namespace saddle::bench

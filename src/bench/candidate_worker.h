@@ -1,0 +1,46 @@
+// One measurement of training speed in a process of its own.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "bench/measurement_identity.h"
+
+namespace saddle::bench {
+
+struct CandidateRequest {
+  std::string name;
+  Path settings_file;  // YAML with every setting
+  Path record;         // the file that the candidate writes
+  Protocol protocol;
+  double time_limit_seconds = 0;  // 0: none
+};
+
+struct CandidateEnd {
+  enum class Kind { kMeasured, kFailed, kTimedOut, kStopped };
+  Kind kind = Kind::kFailed;
+  std::optional<Json> record;  // when measured
+  std::string failure;         // why it was not
+  std::string printed;         // all that it wrote to the terminal
+  double seconds = 0;          // from start to end of the process
+};
+
+// How a candidate is run; `stop` gives the number of a signal, or 0.
+using RunCandidate =
+    std::function<CandidateEnd(const CandidateRequest&, const std::function<int()>& stop)>;
+
+// Runs this program as `benchmark-worker` in a process group of its own, which is killed whole at
+// the time limit and at a stop.
+CandidateEnd run_benchmark_worker(const CandidateRequest& request,
+                                  const std::function<int()>& stop);
+
+// The same for any program: `command` is to write request.record.
+CandidateEnd run_candidate_command(const std::vector<std::string>& command,
+                                   const CandidateRequest& request,
+                                   const std::function<int()>& stop);
+
+}  // namespace saddle::bench

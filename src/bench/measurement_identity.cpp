@@ -1,0 +1,102 @@
+#include "bench/measurement_identity.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/sha256.h"
+#include "config/fields.h"
+#include "train/session.h"
+
+namespace saddle::bench {
+namespace {
+
+// Places, what is kept and reported, and evaluation: no part of a timed update.
+constexpr std::array<std::string_view, 7> kNotMeasured = {
+    "training.log_every",
+    "training.checkpoint_policy",
+    "training.checkpoint_epochs",
+    "training.checkpoint_every",
+    "runtime.output_dir",
+    "runtime.telemetry",
+    "runtime.device" /* hardware says which */};
+
+// Of the data, how training reads it; what it reads is in the identity of the cache.
+constexpr std::array<std::string_view, 2> kReading = {"data.buffer_size_mib", "data.prefetch"};
+
+template <class List>
+bool has(const List& list, std::string_view key) {
+  return std::ranges::find(list, key) != list.end();
+}
+
+constexpr double kGibibyte = 1024.0 * 1024 * 1024;
+
+}  // namespace
+
+Json to_json(const Protocol& protocol) {
+  return {{"data_mode", protocol.data_mode},
+          {"warmup", protocol.warmup},
+          {"steps", protocol.steps},
+          {"windows", protocol.windows}};
+}
+
+void check_protocol(const Protocol& protocol) {
+  if (protocol.data_mode != "real" && protocol.data_mode != "synthetic") {
+    fail(ErrorKind::kUsage, "--data-mode is '{}': real or synthetic was expected",
+         protocol.data_mode);
+  }
+  if (protocol.warmup < 0 || protocol.steps < 1 || protocol.windows < 1) {
+    fail(ErrorKind::kUsage,
+         "expected at least 1 window of at least 1 update and 0 for warming up, found --windows "
+         "{}, --steps {} and --warmup {}",
+         protocol.windows, protocol.steps, protocol.warmup);
+  }
+}
+
+Conditions present_conditions(const config::Settings& settings, const Protocol& protocol) {
+  const Json build = build_description();
+  const Json machine = machine_description();
+  Conditions conditions;
+  conditions.source_digest = build["source_digest"];
+  if (protocol.data_mode == "real") {
+    conditions.data_identity = train::open_cache(settings).identity();
+  }
+  // Machines of one kind differ by a few pages.
+  const double memory = machine["memory_bytes"].get<double>() / kGibibyte;
+  conditions.hardware = {{"device", "cpu"},
+                         {"processor", machine["processor"]},
+                         {"cores", machine["cores"]},
+                         {"memory_gib", static_cast<int64_t>(memory + 0.5)}};
+  for (const char* key : {"compiler", "flags", "operation_flags", "build_type"}) {
+    conditions.software[key] = build[key];
+  }
+  for (const char* key : {"system", "kernel"}) conditions.software[key] = machine[key];
+  return conditions;
+}
+
+Json measured_settings(const config::Settings& settings, const Protocol& protocol) {
+  Json values = Json::object();
+  for (const config::Field& field : config::setting_fields()) {
+    const std::string key = field.key();
+    if (field.section == "evaluation" || has(kNotMeasured, key)) continue;
+    if (field.section == "data" && (protocol.data_mode != "real" || !has(kReading, key))) continue;
+    values[key] = field.write(settings);
+  }
+  values["runtime.threads"] = train::computing_threads(settings);
+  return values;
+}
+
+Json measurement_identity(const config::Settings& settings, const Protocol& protocol,
+                          const Conditions& conditions) {
+  return {{"source", conditions.source_digest}, {"settings", measured_settings(settings, protocol)},
+          {"protocol", to_json(protocol)},      {"data", conditions.data_identity},
+          {"hardware", conditions.hardware},    {"software", conditions.software}};
+}
+
+std::string identity_digest(const Json& identity) {
+  return sha256_hex(canonical_json(identity));
+}
+
+}  // namespace saddle::bench

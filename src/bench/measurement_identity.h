@@ -1,0 +1,48 @@
+// What makes two measurements of training speed the same one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/json.h"
+#include "config/settings.h"
+
+namespace saddle::bench {
+
+// How a candidate is measured.
+struct Protocol {
+  std::string data_mode = "real";  // or synthetic
+  int64_t warmup = 20;             // updates before the first window
+  int64_t steps = 100;             // updates of a window
+  int64_t windows = 3;             // the median window counts
+};
+
+Json to_json(const Protocol& protocol);
+
+// Errors: kUsage for anything that cannot be measured.
+void check_protocol(const Protocol& protocol);
+
+// What a measurement depends on besides settings and protocol.
+struct Conditions {
+  std::string source_digest;  // of what the program was built from
+  std::string data_identity;  // of the token cache; empty with synthetic data
+  Json hardware;              // device, processor, cores, memory
+  Json software;              // compiler, flags, system
+};
+
+// Those of this program on this machine. Errors: those of opening data.cache, for real data.
+Conditions present_conditions(const config::Settings& settings, const Protocol& protocol);
+
+// The settings that a measurement depends on, dotted key -> value: not places, records and
+// evaluation; threads as a number; with synthetic data not how data is read.
+Json measured_settings(const config::Settings& settings, const Protocol& protocol);
+
+// {source, settings, protocol, data, hardware, software}. Neither host name, time nor load is in
+// it.
+Json measurement_identity(const config::Settings& settings, const Protocol& protocol,
+                          const Conditions& conditions);
+
+// SHA-256 of its canonical form, in hexadecimal digits.
+std::string identity_digest(const Json& identity);
+
+}  // namespace saddle::bench
