@@ -23,10 +23,10 @@ struct CandidateRequest {
 struct CandidateEnd {
   enum class Kind { kMeasured, kFailed, kTimedOut, kStopped };
   Kind kind = Kind::kFailed;
-  std::optional<Json> record;  // when measured
-  std::string failure;         // why it was not
-  std::string printed;         // all that it wrote to the terminal
-  double seconds = 0;          // from start to end of the process
+  std::optional<Json> record{};  // when measured
+  std::string failure{};         // why it was not
+  std::string printed{};         // all that it wrote to the terminal
+  double seconds = 0;            // from start to end of the process
 };
 
 // How a candidate is run; `stop` gives the number of a signal, or 0.
