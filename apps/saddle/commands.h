@@ -34,6 +34,7 @@ void add_options(CLI::App& program, Action& action);
 void add_benchmark(CLI::App& program, Action& action);
 void add_benchmark_hvp(CLI::App& program, Action& action);
 void add_benchmark_packed(CLI::App& program, Action& action);
+void add_benchmark_worker(CLI::App& program, Action& action);
 void add_sweep(CLI::App& program, Action& action);
 void add_version(CLI::App& program, Action& action);
 

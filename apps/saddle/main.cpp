@@ -53,6 +53,7 @@ int run(int argc, char** argv) {
   saddle::app::add_benchmark(program, action);
   saddle::app::add_benchmark_hvp(program, action);
   saddle::app::add_benchmark_packed(program, action);
+  saddle::app::add_benchmark_worker(program, action);
   saddle::app::add_sweep(program, action);
   saddle::app::add_version(program, action);
 

@@ -34,32 +34,51 @@ std::optional<double> quota_of_group(const Path& group) {
   return parse_quota(*quota + " " + *period);
 }
 
-// Whether "cpu" stands in a list such as "cpu,cpuacct".
-bool has_cpu_controller(const std::string& controllers) {
-  return ("," + controllers + ",").find(",cpu,") != std::string::npos;
+std::optional<int64_t> memory_of_group(const Path& group) {
+  auto text = try_read(group / "memory.max");
+  if (!text) text = try_read(group / "memory.limit_in_bytes");
+  std::istringstream stream(text.value_or("max"));
+  int64_t bytes = 0;
+  if (!(stream >> bytes) || bytes <= 0) return std::nullopt;
+  return bytes;
 }
 
-}  // namespace
+// Whether `controller` stands in a list such as "cpu,cpuacct".
+bool has_controller(const std::string& controllers, const std::string& controller) {
+  return ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
+}
 
-std::optional<double> cgroup_processors(const Path& membership, const Path& root) {
+// The least of what read(GROUP) tells of the groups of this process for one controller.
+template <class Read>
+auto tightest(const Path& membership, const Path& root, const std::string& controller, Read read) {
   std::istringstream lines(try_read(membership).value_or(""));
-  std::optional<double> tightest;
+  decltype(read(root)) least;
   for (std::string line; std::getline(lines, line);) {
     // HIERARCHY:CONTROLLERS:/PATH, with no controllers in version 2.
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (!controllers.empty() && !has_cpu_controller(controllers)) continue;
+    if (!controllers.empty() && !has_controller(controllers, controller)) continue;
     const Path top = controllers.empty() ? root : root / controllers;
     // Every group above limits too. In a container the path may not exist, but its top does.
     for (Path group = Path(line.substr(second + 1)).relative_path();; group = group.parent_path()) {
-      const auto quota = quota_of_group(group.empty() ? top : top / group);
-      if (quota) tightest = std::min(*quota, tightest.value_or(*quota));
+      const auto limit = read(group.empty() ? top : top / group);
+      if (limit) least = std::min(*limit, least.value_or(*limit));
       if (group.empty()) break;
     }
   }
-  return tightest;
+  return least;
+}
+
+}  // namespace
+
+std::optional<double> cgroup_processors(const Path& membership, const Path& root) {
+  return tightest(membership, root, "cpu", quota_of_group);
+}
+
+std::optional<int64_t> cgroup_memory_bytes(const Path& membership, const Path& root) {
+  return tightest(membership, root, "memory", memory_of_group);
 }
 
 }  // namespace saddle

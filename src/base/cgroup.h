@@ -1,6 +1,7 @@
-// The processor time that Linux control groups allow this process.
+// What Linux control groups allow this process.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "base/files.h"
@@ -12,5 +13,8 @@ namespace saddle {
 // (kernel documentation: admin-guide/cgroup-v2.rst, scheduler/sched-bwc.rst). What cannot be read
 // counts as no quota.
 std::optional<double> cgroup_processors(const Path& membership, const Path& root);
+
+// Bytes of memory that the tightest limit allows; empty without one. From the same places.
+std::optional<int64_t> cgroup_memory_bytes(const Path& membership, const Path& root);
 
 }  // namespace saddle

@@ -90,6 +90,11 @@ int available_cores() {
   return std::max(cores, 1);
 }
 
+int64_t usable_memory_bytes() {
+  const auto limit = cgroup_memory_bytes("/proc/self/cgroup", "/sys/fs/cgroup");
+  return limit ? std::min(*limit, memory_bytes()) : memory_bytes();
+}
+
 int64_t peak_memory_bytes() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);

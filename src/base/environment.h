@@ -18,6 +18,9 @@ Json machine_description();
 // The cores that this process may use (affinity and cgroup quota, at least 1).
 int available_cores();
 
+// The memory that this process may use, in bytes: the machine's, or less where a cgroup says so.
+int64_t usable_memory_bytes();
+
 // The largest resident set of this process so far, in bytes.
 int64_t peak_memory_bytes();
 

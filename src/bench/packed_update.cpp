@@ -1,26 +1,13 @@
 #include "bench/packed_update.h"
 
 #include "base/narrow.h"
-#include "base/random.h"
+#include "bench/random_ids.h"
 #include "model/initial_weights.h"
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
 #include "optim/mixing.h"
 
 namespace saddle::bench {
-namespace {
-
-std::vector<int32_t> random_ids(const config::Settings& settings, int64_t count, uint64_t stream) {
-  const RandomStream random(narrow<uint64_t>(settings.runtime.seed), RandomPurpose::kSampling,
-                            stream);
-  std::vector<int32_t> ids(static_cast<size_t>(count));
-  for (size_t i = 0; i < ids.size(); ++i) {
-    ids[i] = static_cast<int32_t>(random.below(i, narrow<uint64_t>(settings.model.vocab_size)));
-  }
-  return ids;
-}
-
-}  // namespace
 
 template <class T>
 PackedUpdate<T>::PackedUpdate(backend::Context& context, const config::Settings& settings,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "config/settings.h"
 
 namespace saddle::config {
@@ -41,5 +42,8 @@ void check_settings(const Settings& settings, bool built_with_cuda = kBuiltWithC
 
 // Every setting; apply_yaml reads it back to the same Settings, bit for bit.
 std::string to_yaml(const Settings& settings);
+
+// Every setting as a flat object, dotted key -> value, for records.
+Json to_json(const Settings& settings);
 
 }  // namespace saddle::config

@@ -58,6 +58,12 @@ std::string to_yaml(const Settings& settings) {
   return text;
 }
 
+Json to_json(const Settings& settings) {
+  Json fields = Json::object();
+  for (const Field& field : setting_fields()) fields[field.key()] = field.write(settings);
+  return fields;
+}
+
 Json recipe(const Settings& given) {
   Settings settings = given;
   AdaptiveConsensusSettings& adaptive = settings.decentralized.adaptive_consensus;

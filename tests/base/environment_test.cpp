@@ -117,8 +117,26 @@ class Cgroup : public ::testing::Test {
   std::optional<double> processors() {
     return cgroup_processors(directory_ / "membership", directory_ / "root");
   }
+  std::optional<int64_t> memory() {
+    return cgroup_memory_bytes(directory_ / "membership", directory_ / "root");
+  }
   TemporaryDirectory directory_;
 };
+
+TEST_F(Cgroup, LimitsMemoryByTheTightestGroup) {
+  EXPECT_EQ(memory(), std::nullopt);
+  put("membership", "4:cpu:/job\n3:memory:/job\n0::/user\n");
+  put("root/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(memory(), 9223372036854771712);
+  put("root/memory/memory.limit_in_bytes", "5000\n");
+  EXPECT_EQ(memory(), 5000);
+  put("root/user/memory.max", "max\n");
+  EXPECT_EQ(memory(), 5000);
+  put("root/memory.max", "4000\n");
+  EXPECT_EQ(memory(), 4000);
+  EXPECT_LE(usable_memory_bytes(), machine_description()["memory_bytes"].get<int64_t>());
+  EXPECT_GT(usable_memory_bytes(), 0);
+}
 
 TEST_F(Cgroup, WithoutFilesThereIsNoQuota) {
   EXPECT_EQ(processors(), std::nullopt);

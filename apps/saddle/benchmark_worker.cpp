@@ -1,0 +1,67 @@
+// benchmark-worker.
+#include <memory>
+
+#include "base/exit_codes.h"
+#include "base/process.h"
+#include "base/stop.h"
+#include "bench/worker.h"
+#include "commands.h"
+
+namespace saddle::app {
+namespace {
+
+struct WorkerCommand {
+  SettingsOptions settings;
+  bench::WorkerOptions options;
+  std::string data_mode = "real", output;
+  int64_t parent = 0;
+
+  int run() const {
+    if (parent != 0) end_with_parent(parent);
+    bench::WorkerOptions request = options;
+    request.data_mode = data_mode == "real" ? bench::DataMode::kReal : bench::DataMode::kSynthetic;
+    request.output = output;
+    const StopSignals signals;
+    Log log;
+    const auto record = bench::measure_worker(
+        settings.load(), request, [&signals] { return signals.requested(); }, log);
+    if (!record) return kExitStopped;
+    print(bench::worker_text(*record));
+    return kExitSuccess;
+  }
+};
+
+}  // namespace
+
+void add_benchmark_worker(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "benchmark-worker", "Measure the rate of training updates, and where their time goes");
+  const auto values = std::make_shared<WorkerCommand>();
+  add_settings_options(*command, values->settings);
+  command
+      ->add_option("--data-mode", values->data_mode,
+                   "Tokens of data.cache as training reads them, or random ids")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"real", "synthetic"}))
+      ->capture_default_str();
+  command->add_option("--warmup", values->options.warmup, "Updates that are not timed")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--steps", values->options.steps, "Updates of a timed window")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--windows", values->options.windows, "Timed windows; the median counts")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--profile", values->options.profile,
+                    "Then profile a few updates: a table of operations, and a Chrome trace beside "
+                    "the record");
+  command->add_option("--output", values->output, "The record (.json)")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--parent", values->parent, "The process with which this one ends; 0: none")
+      ->type_name("PID");
+  command->callback([&action, values] { action = [values] { return values->run(); }; });
+}
+
+}  // namespace saddle::app
