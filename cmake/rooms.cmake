@@ -33,10 +33,11 @@ function(saddle_room name)
   endif()
 endfunction()
 
-# saddle_tests(NAME [RUNS_PROGRAM] [USES target...]): one test program from tests/NAME, its cases run
-# by ctest under the label NAME. RUNS_PROGRAM: they start the program saddle.
+# saddle_tests(NAME [RUNS_PROGRAM] [ALONE] [USES target...]): one test program from tests/NAME, its
+# cases run by ctest under the label NAME. RUNS_PROGRAM: they start the program saddle. ALONE: no
+# other test runs beside them.
 function(saddle_tests name)
-  cmake_parse_arguments(TESTS "RUNS_PROGRAM" "" "USES" ${ARGN})
+  cmake_parse_arguments(TESTS "RUNS_PROGRAM;ALONE" "" "USES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp)
   if(NOT sources)
     return()
@@ -55,5 +56,5 @@ function(saddle_tests name)
     add_dependencies(${name}_tests saddle)
   endif()
   gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${name} TIMEOUT 600)
+    PROPERTIES LABELS ${name} TIMEOUT 600 RUN_SERIAL "${TESTS_ALONE}")
 endfunction()

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "analyze_command.h"
 #include "base/exit_codes.h"
 #include "base/stop.h"
 #include "commands.h"
@@ -11,34 +12,7 @@
 namespace saddle::app {
 namespace {
 
-using curvature::DataCaseKind;
-
-struct AnalyzeCommand {
-  curvature::AnalysisOptions options;
-  std::string run_directory, output, cache;
-  std::string data_case = "both", noise_samples = "32";
-  std::string method = "adjoint-weighted", dtype = "float32";
-  std::vector<std::string> directions;
-  std::vector<std::string> between;  // A, B, A, B, ...
-  bool no_consensus = false;
-
-  curvature::AnalysisOptions resolved() const {
-    curvature::AnalysisOptions request = options;
-    request.run = run_directory;
-    request.output = output;
-    if (!cache.empty()) request.cache = cache;
-    if (data_case != "both") request.cases = {curvature::parse_data_case(data_case)};
-    request.noise_samples = parse_noise_samples(noise_samples);
-    request.method = curvature::parse_method(method);
-    request.dtype = dtype == "float64" ? config::Precision::kFloat64 : config::Precision::kFloat32;
-    request.consensus = !no_consensus;
-    request.directions.assign(directions.begin(), directions.end());
-    for (size_t i = 0; i + 1 < between.size(); i += 2) {
-      request.between.push_back({between[i], between[i + 1]});
-    }
-    return request;
-  }
-
+struct AnalyzeCommand : AnalyzeValues {
   int run() const {
     const curvature::AnalysisOptions request = resolved();
     const StopSignals signals;
@@ -53,98 +27,13 @@ struct AnalyzeCommand {
   }
 };
 
-void add_where(CLI::App& command, AnalyzeCommand& values) {
-  command.add_option("--run", values.run_directory, "Directory of a run, finished or not")
-      ->type_name("DIRECTORY")
-      ->required();
-  command.add_option("--output", values.output, "Directory of results, made when missing")
-      ->type_name("DIRECTORY")
-      ->required();
-  command
-      .add_option("--checkpoints", values.options.checkpoints,
-                  "Names of weight or state files of the run, or all: the weights after each epoch "
-                  "that it kept, and the final ones")
-      ->type_name("all|NAME...")
-      ->capture_default_str();
-  command
-      .add_option("--data-case", values.data_case,
-                  "seen: epoch 1 as it was trained on; unseen: as many sequences behind the whole "
-                  "budget")
-      ->type_name("CASE")
-      ->check(CLI::IsMember({"seen", "unseen", "both"}))
-      ->capture_default_str();
-  command
-      .add_option("--cache", values.cache,
-                  "A token cache in place of the run's that begins with the same tokens")
-      ->type_name("DIRECTORY");
-}
-
-void add_directions(CLI::App& command, AnalyzeCommand& values) {
-  add_sample_options(command, values.noise_samples, values.options.random_samples,
-                     values.options.seed);
-  command
-      .add_option(
-          "--direction", values.directions,
-          "A direction of your own: a file with the names and shapes of the weights; may be "
-          "repeated")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  command
-      .add_option("--direction-between", values.between,
-                  "The difference of two checkpoints as a direction; may be repeated")
-      ->type_name("A B")
-      ->type_size(2);
-  command.add_flag("--no-consensus", values.no_consensus,
-                   "Of a packed run: leave out the workers' consensus errors");
-}
-
-void add_spectrum(CLI::App& command, AnalyzeCommand& values) {
-  curvature::SpectrumOptions& spectrum = values.options.spectrum;
-  command
-      .add_option("--top-eigenvalues", spectrum.top_eigenvalues,
-                  "Report the K largest eigenvalues of the Hessian")
-      ->type_name("K")
-      ->capture_default_str();
-  command.add_flag("--spectrum", spectrum.density,
-                   "Report the density of the Hessian's eigenvalues");
-  command
-      .add_option("--lanczos-steps", spectrum.steps,
-                  "For both: Hessian-vector products from one start vector, each a pass over the "
-                  "epoch")
-      ->type_name("M")
-      ->capture_default_str();
-  command
-      .add_option("--spectrum-starts", spectrum.starts,
-                  "Random start vectors that the density is averaged over")
-      ->type_name("S")
-      ->capture_default_str();
-}
-
-void add_execution(CLI::App& command, AnalyzeCommand& values) {
-  command
-      .add_option("--method", values.method,
-                  "adjoint-weighted, forward-forward, forward-reverse or double-backward")
-      ->type_name("METHOD")
-      ->capture_default_str();
-  command.add_option("--dtype", values.dtype, "Number type of weights and products")
-      ->type_name("TYPE")
-      ->check(CLI::IsMember({"float32", "float64"}))
-      ->capture_default_str();
-  command.add_flag("--amp", values.options.amp, "bf16 autocast in the forward pass");
-  add_pass_options(command, values.options.hvp_batch_size, values.options.memory_gib,
-                   values.options.threads);
-}
-
 }  // namespace
 
 void add_analyze(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
       "analyze", "Measure curvature along gradient noise, random and own directions");
   const auto values = std::make_shared<AnalyzeCommand>();
-  add_where(*command, *values);
-  add_directions(*command, *values);
-  add_spectrum(*command, *values);
-  add_execution(*command, *values);
+  add_analysis_options(*command, *values);
   command->footer(
       "The settings are those of resolved.yaml in the run's directory. The same command again goes "
       "on\nwhere it was stopped; further checkpoints and cases may be added.");

@@ -36,6 +36,8 @@ void add_benchmark_hvp(CLI::App& program, Action& action);
 void add_benchmark_packed(CLI::App& program, Action& action);
 void add_benchmark_worker(CLI::App& program, Action& action);
 void add_sweep(CLI::App& program, Action& action);
+void add_submit_analysis(CLI::App& program, Action& action);
+void add_jobs(CLI::App& program, Action& action);
 void add_version(CLI::App& program, Action& action);
 
 // What the studies of curvature share: which directions are drawn, and how the passes are made.

@@ -55,6 +55,8 @@ int run(int argc, char** argv) {
   saddle::app::add_benchmark_packed(program, action);
   saddle::app::add_benchmark_worker(program, action);
   saddle::app::add_sweep(program, action);
+  saddle::app::add_submit_analysis(program, action);
+  saddle::app::add_jobs(program, action);
   saddle::app::add_version(program, action);
 
   try {

@@ -28,19 +28,6 @@ void check_count(std::string_view option, int64_t count, bool others) {
        option, count);
 }
 
-void check_options(const AnalysisOptions& options) {
-  const bool others =
-      !options.directions.empty() || !options.between.empty() || options.spectrum.wanted();
-  if (options.noise_samples) check_count("--noise-samples", *options.noise_samples, others);
-  check_count("--random-samples", options.random_samples, others);
-  if (options.cases.empty()) fail(ErrorKind::kUsage, "--data-case names no case");
-  check_seed_and_resources(options.seed, options.hvp_batch_size, options.memory_gib,
-                           options.threads);
-  if (options.amp && options.dtype == config::Precision::kFloat64) {
-    fail(ErrorKind::kUsage, "--amp is bf16 autocast over float32: it cannot go with float64");
-  }
-}
-
 MeasureOptions measure_options(const AnalysisOptions& options) {
   MeasureOptions measure;
   measure.form = {options.method, options.amp};
@@ -191,9 +178,22 @@ class Analysis {
 
 }  // namespace
 
+void check_analysis_options(const AnalysisOptions& options) {
+  const bool others =
+      !options.directions.empty() || !options.between.empty() || options.spectrum.wanted();
+  if (options.noise_samples) check_count("--noise-samples", *options.noise_samples, others);
+  check_count("--random-samples", options.random_samples, others);
+  if (options.cases.empty()) fail(ErrorKind::kUsage, "--data-case names no case");
+  check_seed_and_resources(options.seed, options.hvp_batch_size, options.memory_gib,
+                           options.threads);
+  if (options.amp && options.dtype == config::Precision::kFloat64) {
+    fail(ErrorKind::kUsage, "--amp is bf16 autocast over float32: it cannot go with float64");
+  }
+}
+
 AnalysisOutcome run_analysis(const AnalysisOptions& options, const std::function<int()>& stop,
                              Log& log) {
-  check_options(options);
+  check_analysis_options(options);
   if (options.dtype == config::Precision::kFloat64) {
     return Analysis<double>(options, stop, log).run();
   }

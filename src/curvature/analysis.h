@@ -39,6 +39,9 @@ struct AnalysisOptions {
   Path output;
 };
 
+// Errors: kUsage for options that contradict each other or are out of range.
+void check_analysis_options(const AnalysisOptions& options);
+
 struct AnalysisOutcome {
   bool completed = false;  // false: `stop` asked to stop; what is finished is kept
   int64_t measured = 0;    // cases, by this call

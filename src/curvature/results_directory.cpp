@@ -207,6 +207,20 @@ void ResultsDirectory::write(const Checkpoint& checkpoint, const DataCase& data,
   write_tables();
 }
 
+void ResultsDirectory::take(const ResultsDirectory& other) {
+  check_same_identity(identity_, other.identity_, (other.path_ / kManifest).string());
+  for (const auto& [file, content] : other.files_) {
+    const std::string name = file.filename().string();
+    const auto here = std::ranges::find_if(
+        files_, [&name](const CaseFile& known) { return known.path.filename().string() == name; });
+    if (here != files_.end()) continue;
+    write_file_atomically(path_ / name, read_file(file));
+    files_.push_back({path_ / name, content});
+    records_[name] = other.records_.value(name, Json::object());
+  }
+  write_tables();
+}
+
 void ResultsDirectory::write_tables() {
   sort_cases(files_);
   Json cases = Json::array(), checkpoints = Json::array(), contents = Json::array();

@@ -49,6 +49,11 @@ class ResultsDirectory {
   void write(const Checkpoint& checkpoint, const DataCase& data, const CaseResult& result,
              double seconds, const Json& about);
 
+  // Takes over the finished cases of `other`, which must be of the same identity, that are not
+  // here: the same bytes, and what the other's manifest notes of them. Errors: kConfig for another
+  // identity; kIo.
+  void take(const ResultsDirectory& other);
+
   // The content of every case file, in the order of tokens, names and cases.
   static Json cases(const Path& path);
 

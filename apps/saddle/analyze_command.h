@@ -1,0 +1,28 @@
+// The options of an analysis, for the commands that begin one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "curvature/analysis.h"
+
+namespace saddle::app {
+
+struct AnalyzeValues {
+  curvature::AnalysisOptions options;
+  std::string run_directory, output, cache;
+  std::string data_case = "both", noise_samples = "32";
+  std::string method = "adjoint-weighted", dtype = "float32";
+  std::vector<std::string> directions;
+  std::vector<std::string> between;  // A, B, A, B, ...
+  bool no_consensus = false;
+
+  // Errors: kUsage.
+  curvature::AnalysisOptions resolved() const;
+};
+
+// --run, --output, --checkpoints, --data-case, --cache, and everything of how it is measured.
+void add_analysis_options(CLI::App& command, AnalyzeValues& values);
+
+}  // namespace saddle::app

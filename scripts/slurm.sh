@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# A batch script for Slurm that runs any command of saddle, and goes on by itself after a time limit.
+#
+#   sbatch [OPTION OF SBATCH...] scripts/slurm.sh COMMAND...
+#   scripts/slurm.sh [--OPTION=VALUE OF SBATCH...] COMMAND...
+#
+# as in `sbatch --time=24:00:00 scripts/slurm.sh train --config configs/20m.yaml`. The second form
+# submits itself with the defaults of the site file, ~/.config/saddle/slurm.yaml, a file of lines
+# "key: value"; SADDLE_SLURM_KEY in the environment goes before the line `key`. docs/guides/slurm.md
+# lists the keys.
+#
+# Before the time limit Slurm signals this script, which passes the wish to stop on to the command:
+# training saves its state, and the job goes back into the queue. When it starts again, training
+# resumes from that state.
+#SBATCH --job-name=saddle
+#SBATCH --output=runs/slurm-%j.log
+#SBATCH --open-mode=append
+#SBATCH --signal=B:USR1@300
+#SBATCH --requeue
+set -u
+
+note() { printf '%s slurm: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$*"; }
+
+# site KEY: its value from the environment, else from the site file, else nothing.
+site() {
+  local variable=SADDLE_SLURM_${1^^} file=${SADDLE_SLURM_SITE:-}
+  file=${file:-${XDG_CONFIG_HOME:-$HOME/.config}/saddle/slurm.yaml}
+  if [[ -n "${!variable:-}" ]]; then
+    printf '%s' "${!variable}"
+  elif [[ -r "$file" ]]; then
+    sed -nE "s/^$1:[[:space:]]*//p" "$file" | tail -n 1 |
+      sed -E 's/[[:space:]]+(#.*)?$//; s/^"(.*)"$/\1/; s/^'\''(.*)'\''$/\1/'
+  fi
+}
+
+# submit WORD...: outside of a job this script submits itself.
+submit() {
+  local options=() more=() key value
+  for key in account partition qos constraint time; do
+    value=$(site "$key")
+    [[ -z "$value" ]] || options+=("--$key=$value")
+  done
+  value=$(site cpus)
+  [[ -z "$value" ]] || options+=("--cpus-per-task=$value")
+  value=$(site memory)
+  [[ -z "$value" ]] || options+=("--mem=$value")
+  value=$(site gpus)
+  [[ -z "$value" || "$value" == 0 ]] || options+=("--gres=gpu:$value")
+  value=$(site signal_seconds)
+  [[ -z "$value" ]] || options+=("--signal=B:USR1@$value")
+  read -ra more <<<"$(site options)"
+  while (($#)) && [[ "$1" == -* ]]; do
+    more+=("$1")
+    shift
+  done
+  (($#)) || { echo "slurm.sh: no command was given (see the head of this script)" >&2; exit 2; }
+  command -v sbatch >/dev/null ||
+    { echo "slurm.sh: there is no sbatch on this machine: submit where Slurm is installed" >&2; exit 7; }
+  mkdir -p runs
+  exec sbatch "${options[@]}" "${more[@]}" "${BASH_SOURCE[0]}" "$@"
+}
+[[ -n "${SLURM_JOB_ID:-}" ]] || submit "$@"
+(($#)) || { echo "slurm.sh: no command was given (see the head of this script)" >&2; exit 2; }
+
+# resumed WORD...: the words of `train`, going on from its newest state.
+resumed() {
+  local kept=()
+  while (($#)); do
+    case "$1" in
+      --resume) shift ;;
+      --resume=*) ;;
+      *) kept+=("$1") ;;
+    esac
+    shift
+  done
+  command=("${kept[@]}" --resume auto)
+}
+
+program=$(site program)
+if [[ -z "$program" ]]; then
+  program=${SLURM_SUBMIT_DIR:-.}/build/release/apps/saddle/saddle
+  [[ -x "$program" ]] || program=saddle
+fi
+max_restarts=$(site max_restarts)
+max_restarts=${max_restarts:-100}
+setup=$(site setup)
+
+command=("$program" "$@")
+if [[ "$1" == train ]] && ((${SLURM_RESTART_COUNT:-0} > 0)); then resumed "${command[@]}"; fi
+
+# -- begin: runs "${command[@]}"
+note "job ${SLURM_JOB_ID:-none} on ${SLURMD_NODENAME:-$(hostname)}," \
+  "restart ${SLURM_RESTART_COUNT:-0} of at most $max_restarts"
+if [[ -n "$setup" ]]; then
+  note "setup: $setup"
+  eval "$setup" || { note "the setup failed"; exit 1; }
+fi
+
+# Slurm's warning is passed on once: a second signal would end the command without saving.
+warned=false
+child=
+warn() {
+  if $warned; then return; fi
+  warned=true
+  note "the time limit is near: the command is asked to save"
+  if [[ -n "$child" ]]; then kill -USR1 "$child"; fi
+}
+trap warn USR1
+
+note "command: ${command[*]}"
+"${command[@]}" &
+child=$!
+if $warned; then kill -USR1 "$child"; fi
+wait "$child"
+code=$?
+while kill -0 "$child" 2>/dev/null; do  # a signal interrupts waiting
+  wait "$child"
+  code=$?
+done
+if $warned; then
+  wait "$child"  # what it ended with, not the signal
+  code=$?
+fi
+note "the command ended with $code"
+
+# 75: stopped, with the work so far saved; 138: by the signal itself, before it could.
+if $warned && ((code == 75 || code == 138)); then
+  if ((${SLURM_RESTART_COUNT:-0} >= max_restarts)); then
+    note "not put back into the queue: it was $max_restarts times; submit it again to go on"
+  elif scontrol requeue "$SLURM_JOB_ID"; then
+    note "back in the queue"
+    exit "$code"
+  else
+    note "not put back into the queue: Slurm refused; submit it again to go on"
+  fi
+fi
+# -- end
+exit "$code"

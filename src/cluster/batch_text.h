@@ -1,0 +1,47 @@
+// The text of a batch script: a function of what the job is, and of nothing else.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "cluster/site.h"
+
+namespace saddle::cluster {
+
+struct BatchTask {
+  int64_t index = 0;                 // of the job array
+  std::vector<std::string> command;  // the program and its words
+  Path end_note;                     // where the script says how the command ended (evidence.h)
+};
+
+struct JobDescription {
+  std::string name;  // letters, digits, "-" and "_"
+  Path directory;    // where the command runs
+  Path log;          // in Slurm's patterns: %j, of an array %A and %a
+  int64_t wall_seconds = 0;
+  bool array = false;         // one task for each of `tasks`; else there is exactly one
+  int64_t tasks_at_once = 0;  // of an array; 0: as many as Slurm lets run
+  std::vector<BatchTask> tasks;
+  Site site;
+};
+
+// The options of sbatch that make this job what it is: on the command line they hold against
+// everything in the environment. Errors: kUsage for a path with a double quote, a backslash
+// or a line break; kInternal for
+// a description that contradicts itself.
+std::vector<std::string> own_options(const JobDescription& job);
+
+// The script: #SBATCH lines of the site's options and the job's own, the choice of the task, and
+// the lines of kRunCommand. Errors: those of own_options().
+std::string batch_text(const JobDescription& job);
+
+// Runs "${command[@]}", passes Slurm's warning on, puts the job back into the queue after it, and
+// leaves the exit code in `code`. scripts/slurm.sh has the same lines.
+extern const char* const kRunCommand;
+
+// A word as a shell reads it back.
+std::string shell_quoted(const std::string& word);
+
+}  // namespace saddle::cluster

@@ -1,0 +1,79 @@
+// Gives the work of a submission to Slurm and follows it. Every step is in the record before and
+// after it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "cluster/batch_text.h"
+#include "cluster/submission.h"
+
+namespace saddle::cluster {
+
+struct WatchOptions {
+  double poll_seconds = 15;
+  double unknown_minutes = 10;  // that nothing but unknown states is watched before giving up
+};
+
+enum class WatchEnd {
+  kSucceeded,  // all work
+  kStopped,    // `stop` gave a signal; jobs run on
+  kUnsettled,  // nothing is left that watching could settle
+};
+
+class Driver {
+ public:
+  // `record`: the file submission.json, locked by the caller; scripts, logs and end notes lie in
+  // `jobs` beside it. Writes the record.
+  Driver(Path record, Submission submission, Log& log);
+
+  const Submission& submission() const { return submission_; }
+
+  // By a person's word, for work whose job id was lost. Errors: kUsage when work `index` is not
+  // lost, or the id is none.
+  void adopt(int64_t index, const std::string& id);  // it is this job
+  void forget(int64_t index);                        // there is no such job
+
+  // Tells of lost work how a person can reconcile it.
+  void report_lost();
+
+  // Submits what is due: a job for each piece of work, or one array. After a refusal nothing
+  // more is submitted. Lost work is never submitted. `stop`: asked between two jobs.
+  // Errors: those of check_slurm_answers().
+  void submit_due(const std::function<int()>& stop);
+
+  // Asks Slurm for all open work; true when something changed. The record is written then.
+  bool refresh();
+
+  WatchEnd watch(const WatchOptions& options, const std::function<int()>& stop);
+
+  // The job of this work succeeded, but what it left is not what was asked for.
+  void reject(int64_t index, const std::string& why);
+
+  // Errors: kIo, with every piece of work that is not done and what to do; `command` is how this
+  // submission is resumed.
+  [[noreturn]] void fail_unsettled(const std::string& command) const;
+
+  // What a submission of `due` (numbers of work) is for Slurm. `attempt`: its number.
+  static JobDescription description(const Submission& submission, const Path& jobs,
+                                    const std::vector<int64_t>& due, int64_t attempt);
+
+ private:
+  void submit_group(const std::vector<int64_t>& due);
+  void save() const { write_submission(record_, submission_); }
+
+  Path record_;
+  Path jobs_;
+  Submission submission_;
+  Log& log_;
+};
+
+// What Slurm says now of the open work of a submission; true when something changed.
+bool refresh(Submission& submission, Log& log);
+
+}  // namespace saddle::cluster

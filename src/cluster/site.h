@@ -1,0 +1,48 @@
+// What differs between clusters: the defaults of one file, ~/.config/saddle/slurm.yaml, whose lines
+// are "key: value". scripts/slurm.sh reads the same file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+
+namespace saddle::cluster {
+
+struct Site {
+  std::string account, partition, qos, constraint;  // empty: Slurm's own default, also below
+  std::string cpus;                                 // --cpus-per-task
+  std::string memory;                               // --mem
+  std::string gpus;                                 // --gres=gpu:N
+  std::string time;                                 // --time, where nothing else says it
+  std::string options;                              // further ones of sbatch, in words
+  std::string setup;                                // a shell line run before the command
+  std::string program;                              // of scripts/slurm.sh: the file of saddle
+  int64_t signal_seconds = 300;                     // before the time limit comes the warning
+  int64_t max_restarts = 100;                       // after warnings
+};
+
+// The value of an environment variable, or empty.
+using Variables = std::function<std::string(const char* name)>;
+
+// The lines of `text`, then for each key the variable SADDLE_SLURM_KEY where it is set. Errors:
+// kConfig for a line of another form, an unknown key, and a count that is no number, with `where`.
+Site parse_site(std::string_view text, std::string_view where, const Variables& variables);
+
+// Of the file that SADDLE_SLURM_SITE names, else $XDG_CONFIG_HOME/saddle/slurm.yaml, else
+// ~/.config/saddle/slurm.yaml; without a file the variables alone. Errors: those of parse_site; kIo
+// when the file that SADDLE_SLURM_SITE names cannot be read.
+Site read_site(const Variables& variables);
+
+// The options of sbatch that a site asks for, in one order.
+std::vector<std::string> site_options(const Site& site);
+
+Json to_json(const Site& site);
+// What to_json() wrote. Errors: those of parse_site.
+Site site_of_json(const Json& json, std::string_view where);
+
+}  // namespace saddle::cluster

@@ -1,0 +1,41 @@
+// The commands of Slurm, found along PATH, as this process calls them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/evidence.h"
+#include "cluster/slurm_output.h"
+
+namespace saddle::cluster {
+
+struct SubmitOutcome {
+  std::optional<SubmittedJob> job;
+  bool refused = false;  // for certain no job was made
+  std::string message;   // of sbatch, when there is no job
+};
+
+// Refusals that say that no job was made; a time-out or a broken connection does not.
+bool is_refusal(const std::string& message);
+
+// Errors: kDevice when sbatch or squeue is not on this machine; kIo when the controller does not
+// answer. To be called before the first submission, so that it fails while nothing can be lost.
+void check_slurm_answers();
+
+// Runs sbatch. It is not interrupted when this process is asked to stop.
+SubmitOutcome submit(const std::vector<std::string>& options, const std::string& script);
+
+// The rows of these jobs (17, or 17_3) of a cluster (empty: the standard one) in all states;
+// nothing when the command fails, which says nothing of the jobs.
+std::optional<JobRows> ask_queue(const std::vector<std::string>& ids, const std::string& cluster);
+std::optional<JobRows> ask_accounting(const std::vector<std::string>& ids,
+                                      const std::string& cluster);
+
+// The jobs that carry this name, by squeue and sacct, for a person to compare.
+std::vector<std::string> ids_of_name(const std::string& name);
+
+// The partitions that sinfo lists; nothing when it fails or is not there.
+std::vector<Partition> ask_partitions();
+
+}  // namespace saddle::cluster

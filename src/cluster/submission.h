@@ -1,0 +1,82 @@
+// submission.json: what was given to Slurm, kept so that nothing is submitted twice. It is written
+// before and after every sbatch. An attempt without a job id is one whose sbatch was called and
+// whose answer nobody kept: only a person can say whether there is such a job.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "cluster/evidence.h"
+#include "cluster/site.h"
+
+namespace saddle::cluster {
+
+inline constexpr const char* kSubmissionFormat = "saddle submission 1";
+inline constexpr const char* kSubmissionFile = "submission.json";
+
+struct Attempt {
+  int64_t number = 1;     // from 1
+  std::string name;       // of the job in Slurm, of this attempt alone
+  std::string submitted;  // when sbatch was called, UTC
+  std::string id;         // 17, or 17_3 of a job array; empty: not known
+  std::string cluster;    // empty: the standard one
+  Path script, log, end_note;
+  std::string refusal;  // sbatch's words when it refused for certain: there is no job
+  Judgement found;      // as last seen
+  std::string changed;  // when that state was first seen, UTC
+
+  bool lost() const { return id.empty() && refusal.empty(); }
+};
+
+// What one job, or one task of a job array, does.
+struct Work {
+  std::string title;                 // for people
+  std::vector<std::string> command;  // the program and its words
+  Path results;                      // the directory that it writes
+  int64_t wall_seconds = 0;
+  Json about = Json::object();
+  std::vector<Attempt> attempts;
+
+  const Attempt* last() const { return attempts.empty() ? nullptr : &attempts.back(); }
+  bool lost() const { return last() != nullptr && last()->lost(); }
+  // Not submitted yet, refused, or ended in failure.
+  bool due() const;
+  // There is a job, and it has not ended as far as is known.
+  bool open() const;
+  bool succeeded() const;
+};
+
+struct Submission {
+  std::string token;    // in the names of its jobs
+  bool array = false;   // the work is tasks of job arrays, else jobs of their own
+  int64_t at_once = 0;  // tasks of an array; 0: no limit
+  Path directory;       // where commands run
+  Site site;
+  Json about = Json::object();  // what it is for; with "source", what the program was built from
+  std::vector<Work> work;
+};
+
+Json to_json(const Submission& submission);
+
+// Errors: kIo; kData for a file of another format or a damaged one.
+Submission read_submission(const Path& file);
+void write_submission(const Path& file, const Submission& submission);
+
+// A new token: 8 hexadecimal digits from the directory, the time and the process.
+std::string new_token(const Path& directory);
+
+// What this program was built from; of a changed or unknown tree with the SHA-256 of its file.
+Json source_description();
+
+// Errors: kConfig when `submission`, of `file`, was made by another program than this one, with
+// what differs.
+void check_same_source(const Submission& submission, const Path& file);
+
+// A row for each piece of work: what, attempt, job, state, since when, and the log.
+std::string submission_table(const Submission& submission);
+
+}  // namespace saddle::cluster

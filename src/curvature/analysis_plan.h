@@ -1,0 +1,58 @@
+// What an analysis would measure, found without measuring it: for dividing one among processes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "config/settings.h"
+#include "curvature/analysis.h"
+#include "curvature/analysis_checkpoints.h"
+#include "curvature/data_case.h"
+#include "data/cache.h"
+
+namespace saddle::curvature {
+
+class AnalysisPlan {
+ public:
+  // Reads what run_analysis() would read, and makes nothing. Errors: those of run_analysis() before
+  // it measures.
+  explicit AnalysisPlan(const AnalysisOptions& options);
+
+  const config::Settings& settings() const { return settings_; }
+  const std::vector<Checkpoint>& checkpoints() const { return checkpoints_; }
+  const std::vector<std::unique_ptr<DataCase>>& cases() const { return cases_; }
+  const Json& identity() const { return identity_; }  // analysis_identity.h
+
+  // The work of one checkpoint on one case, in targets that are trained on
+  // (docs/guides/analysis.md, "What it costs").
+  double work(const DataCase& data) const;
+
+ private:
+  AnalysisOptions options_;
+  config::Settings settings_;
+  data::TokenCache cache_;
+  std::vector<Checkpoint> checkpoints_;
+  std::vector<std::unique_ptr<DataCase>> cases_;
+  int64_t own_directions_ = 0;
+  Json identity_;
+};
+
+// What decides the work of a case.
+struct CaseWork {
+  double targets = 0;        // of the epoch
+  double noise_targets = 0;  // of the batches of all noise samples
+  double directions = 0;     // noise samples and all others
+  double products = 0;       // Hessian-vector products of Lanczos
+};
+double work_of(const CaseWork& work);
+
+// Seconds for each unit of work() that a finished analysis in `directory` took, over all its cases
+// that tell their time. Errors: kConfig when it has none, and when it was made by another method,
+// precision, curvature microbatch or model than `identity` says, naming what differs; kData for
+// damaged files.
+double measured_seconds_per_work(const Path& directory, const Json& identity);
+
+}  // namespace saddle::curvature

@@ -1,0 +1,98 @@
+// The file of a site, its variables, and the options that come of both.
+#include "cluster/site.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "base/process.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+
+namespace saddle::cluster {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Variables variables(const std::map<std::string, std::string>& values) {
+  return [values](const char* name) {
+    const auto found = values.find(name);
+    return found == values.end() ? std::string() : found->second;
+  };
+}
+
+constexpr const char* kText =
+    "# where we compute\n"
+    "account: physics\n"
+    "partition: \"long\"   # the slow one\n"
+    "gpus: 1\n"
+    "\n"
+    "options: --exclusive --mail-type=END\n"
+    "setup: module load gcc && ulimit -s unlimited\n"
+    "signal_seconds: 120\n";
+
+TEST(Site, LinesOfTheFile) {
+  const Site site = parse_site(kText, "slurm.yaml", variables({}));
+  EXPECT_EQ(site.account, "physics");
+  EXPECT_EQ(site.partition, "long");
+  EXPECT_EQ(site.setup, "module load gcc && ulimit -s unlimited");
+  EXPECT_EQ(site.signal_seconds, 120);
+  EXPECT_EQ(site.max_restarts, 100);
+  EXPECT_THAT(site_options(site), ElementsAre("--account=physics", "--partition=long",
+                                              "--gres=gpu:1", "--exclusive", "--mail-type=END"));
+}
+
+TEST(Site, VariablesGoBefore) {
+  const Site site =
+      parse_site(kText, "slurm.yaml",
+                 variables({{"SADDLE_SLURM_PARTITION", "short"}, {"SADDLE_SLURM_GPUS", "0"}}));
+  EXPECT_THAT(site_options(site), ElementsAre("--account=physics", "--partition=short",
+                                              "--exclusive", "--mail-type=END"));
+}
+
+TEST(Site, WithoutAnythingSlurmDecides) {
+  EXPECT_TRUE(site_options(parse_site("", "", variables({}))).empty());
+  EXPECT_TRUE(site_options(read_site(variables({{"HOME", "/nowhere"}}))).empty());
+}
+
+TEST(Site, WrongLinesAreRefused) {
+  expect_error(ErrorKind::kConfig, {"slurm.yaml:2", "'partitoin'", "partition"},
+               [] { parse_site("account: a\npartitoin: b\n", "slurm.yaml", variables({})); });
+  expect_error(ErrorKind::kConfig, {"slurm.yaml:1", "'key: value'"},
+               [] { parse_site("account\n", "slurm.yaml", variables({})); });
+  expect_error(ErrorKind::kConfig, {"signal_seconds", "soon"},
+               [] { parse_site("signal_seconds: soon\n", "slurm.yaml", variables({})); });
+}
+
+TEST(Site, ReadsBackFromTheRecord) {
+  const Site site = parse_site(kText, "slurm.yaml", variables({}));
+  EXPECT_EQ(to_json(site_of_json(to_json(site), "record")), to_json(site));
+}
+
+// The script reads the same file: outside of a job it hands the site's options to sbatch.
+TEST(Site, TheScriptGivesTheSameOptions) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "sbatch", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
+  std::filesystem::permissions(directory / "sbatch", std::filesystem::perms::owner_all);
+  write_file_atomically(directory / "slurm.yaml", kText);
+  const ProcessResult result = run_process(
+      {"env", "-u", "SLURM_JOB_ID", "PATH=" + directory.path().string() + ":/usr/bin:/bin",
+       "SADDLE_SLURM_SITE=" + (directory / "slurm.yaml").string(), "SADDLE_SLURM_QOS=fast",
+       SADDLE_SOURCE_DIR "/scripts/slurm.sh", "--time=1:00:00", "train", "--config", "a b.yaml"},
+      {.directory = directory.path()});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  std::string expected;
+  for (const char* word :
+       {"--account=physics", "--partition=long", "--qos=fast", "--gres=gpu:1",
+        "--signal=B:USR1@120", "--exclusive", "--mail-type=END", "--time=1:00:00",
+        SADDLE_SOURCE_DIR "/scripts/slurm.sh", "train", "--config", "a b.yaml"}) {
+    expected += std::string(word) + "\n";
+  }
+  EXPECT_EQ(result.output, expected);
+}
+
+}  // namespace
+}  // namespace saddle::cluster

@@ -1,0 +1,188 @@
+// saddle submit-analysis as a user types it, with planted commands of Slurm.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "base/exit_codes.h"
+#include "base/json.h"
+#include "cluster/fake_slurm.h"
+#include "cluster/submission.h"
+#include "curvature/analyzed_run.h"
+#include "support/run_program.h"
+#include "support/started_program.h"
+
+namespace saddle::cluster {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SubmitAnalysis : public ::testing::Test {
+ protected:
+  std::string analysis(const Path& output) const {
+    return fmt::format("--run {} --output {} --threads 1 --noise-samples 2 --random-samples 3",
+                       run_.run().string(), output.string());
+  }
+  std::string submission(const std::string& more = "--jobs 2 --walltime-hours 1") const {
+    return fmt::format("submit-analysis {} --poll-seconds 0.1 --unknown-minutes 0.002 {}",
+                       analysis(output_), more);
+  }
+  std::string resume(const std::string& more = "") const {
+    return fmt::format(
+        "submit-analysis --resume --output {} --poll-seconds 0.1 --unknown-minutes 0.002 {}",
+        output_.string(), more);
+  }
+
+  // The files that decide: of each case, and the table.
+  static std::map<std::string, std::string> results(const Path& output) {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(output)) {
+      const std::string name = entry.path().filename().string();
+      if (name.ends_with("seen.json") || name == "summary.csv")
+        files[name] = read_file(entry.path());
+    }
+    return files;
+  }
+
+  void expect_as_local() const {
+    const Path local = run_.directory / "local";
+    const ProgramResult result = run_saddle("analyze " + analysis(local));
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_EQ(results(output_), results(local));
+    EXPECT_EQ(results(local).size(), 5u);
+    EXPECT_EQ(read_json(output_ / "manifest.json")["identity"],
+              read_json(local / "manifest.json")["identity"]);
+    EXPECT_EQ(read_json(output_ / "manifest.json")["checkpoints"],
+              read_json(local / "manifest.json")["checkpoints"]);
+  }
+
+  static void expect_failure(const ProgramResult& result, ErrorKind kind,
+                             const std::vector<std::string>& parts) {
+    EXPECT_EQ(result.exit_code, exit_code(kind)) << result.errors;
+    for (const std::string& part : parts) EXPECT_THAT(result.errors, HasSubstr(part));
+  }
+
+  FakeSlurm slurm_;
+  curvature::AnalyzedRun run_;
+  Path output_ = run_.directory / "out";
+};
+
+TEST_F(SubmitAnalysis, CombinedItIsWhatALocalAnalysisMakes) {
+  slurm_.answer("sbatch", FakeSlurm::kRunning);
+  const ProgramResult result = run_saddle(submission());
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("epoch-010=final"));
+  EXPECT_THAT(result.output, HasSubstr((output_ / "summary.csv").string()));
+  expect_as_local();
+  EXPECT_EQ(slurm_.calls("sbatch"), 2);
+
+  const Json record = read_json(output_ / kSubmissionFile);
+  EXPECT_EQ(record["work"][0]["title"], "epoch-005");
+  EXPECT_EQ(record["work"][1]["about"]["checkpoints"][0]["names"], Json({"epoch-010", "final"}));
+  EXPECT_EQ(record["about"]["timing"]["walltime_hours"], 1.0);
+  EXPECT_TRUE(record["about"]["source"].contains("revision"));
+  EXPECT_THAT(run_saddle("jobs --output " + output_.string()).output,
+              HasSubstr("succeeded (its command ended with 0)"));
+  // What is done is done.
+  EXPECT_EQ(run_saddle(resume()).exit_code, 0);
+  EXPECT_EQ(slurm_.calls("sbatch"), 2);
+}
+
+TEST_F(SubmitAnalysis, ADryRunShowsThePlanAndMakesNothing) {
+  const ProgramResult result = run_saddle(submission("--jobs 2 --walltime-hours 1 --dry-run"));
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("epoch-010=final"));
+  EXPECT_THAT(result.output, HasSubstr("01:00:00"));
+  EXPECT_THAT(result.output, HasSubstr("#SBATCH --requeue"));
+  EXPECT_THAT(result.output, HasSubstr("limit of the partition small: 3-00:00:00"));
+  EXPECT_FALSE(std::filesystem::exists(output_));
+  EXPECT_EQ(slurm_.calls("sbatch"), 0);
+}
+
+TEST_F(SubmitAnalysis, WallTimesComeFromAProfileOrAreAskedFor) {
+  expect_failure(run_saddle(submission("--jobs 2")), ErrorKind::kConfig,
+                 {"--walltime-hours", "--profile"});
+  const Path local = run_.directory / "local";
+  ASSERT_EQ(run_saddle("analyze " + analysis(local)).exit_code, 0);
+  const std::string profiled = "--jobs 2 --dry-run --profile " + local.string();
+  const ProgramResult result = run_saddle(submission(profiled));
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("seconds_per_target"));
+  EXPECT_THAT(result.output, HasSubstr("01:00:00"));
+  expect_failure(run_saddle(submission(profiled + " --dtype float64")), ErrorKind::kConfig,
+                 {"analysis.dtype"});
+  slurm_.answer("sinfo", "echo 'small*|1:00:00|.'");
+  expect_failure(run_saddle(submission("--jobs 1 --walltime-hours 2")), ErrorKind::kConfig,
+                 {"02:00:00", "01:00:00", "'small'", "--jobs 2"});
+  EXPECT_FALSE(std::filesystem::exists(output_));
+}
+
+TEST_F(SubmitAnalysis, AFailedJobIsRepairedByResume) {
+  // The second job never runs, and the accounting says that it failed.
+  slurm_.answer("sbatch",
+                std::string("if [[ $(cat \"$here/number\") == 101 ]]; then\n") +
+                    "  for word; do [[ $word == --job-name=* ]] && name=${word#*=}; done\n"
+                    "  echo \"102|FAILED|3:0|$name|\" >\"$here/failed\"\n"
+                    "  echo 102 >\"$here/number\"\n  echo 102\n  exit 0\nfi\n" +
+                    FakeSlurm::kRunning);
+  slurm_.answer("sacct", "cat \"$here/failed\" 2>/dev/null");
+  expect_failure(run_saddle(submission()), ErrorKind::kIo,
+                 {"job 102 failed: FAILED 3:0", "--resume"});
+  EXPECT_FALSE(std::filesystem::exists(output_ / "epoch-005.seen.json"));
+  expect_failure(run_saddle(submission()), ErrorKind::kConfig, {"--resume"});
+  const ProgramResult again = run_saddle(resume());
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_EQ(slurm_.calls("sbatch"), 3);
+  expect_as_local();
+}
+
+TEST_F(SubmitAnalysis, ASuccessWithoutResultsIsNone) {
+  slurm_.answer("sacct", FakeSlurm::accounting("COMPLETED", "0:0"));
+  expect_failure(run_saddle(submission()), ErrorKind::kIo, {"not what was asked for"});
+  slurm_.answer("sacct", "");
+  slurm_.answer("sbatch", FakeSlurm::kRunning);
+  const ProgramResult again = run_saddle(resume());
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  expect_as_local();
+}
+
+TEST_F(SubmitAnalysis, OtherSettingsAndOtherProgramsAreRefused) {
+  ASSERT_EQ(run_saddle(submission("--jobs 2 --walltime-hours 1 --no-watch")).exit_code, 0);
+  expect_failure(run_saddle(submission("--jobs 2 --resume --seed 7")), ErrorKind::kConfig,
+                 {"analysis.seed"});
+  Json record = read_json(output_ / kSubmissionFile);
+  record["about"]["source"]["revision"] = "0000000";
+  write_json(output_ / kSubmissionFile, record);
+  expect_failure(run_saddle(resume()), ErrorKind::kConfig, {"revision", "0000000"});
+  EXPECT_EQ(slurm_.calls("sbatch"), 2);
+  expect_failure(run_saddle("submit-analysis --resume --output /nowhere"), ErrorKind::kIo, {});
+}
+
+TEST_F(SubmitAnalysis, ASecondSubmitterIsRefused) {
+  slurm_.answer("squeue",
+                "[[ -e \"$here/names\" ]] || exit 0\n"
+                "while read -r number name; do echo \"$number|RUNNING|$name|None|.\"; done "
+                "<\"$here/names\"");
+  StartedProgram first(submission());
+  while (slurm_.calls("sbatch") < 2) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  expect_failure(run_saddle(resume()), ErrorKind::kIo, {"analysis into", "out"});
+  first.kill(SIGTERM);
+  EXPECT_EQ(first.wait(), kExitStopped) << first.printed();
+  EXPECT_THAT(first.printed(), HasSubstr("jobs run on"));
+  // Reattached: the jobs are there, and end.
+  slurm_.answer("squeue", "");
+  slurm_.answer("sacct", FakeSlurm::accounting("FAILED", "1:0"));
+  slurm_.answer("sbatch", "echo 'sbatch: error: Batch job submission failed: no' >&2; exit 1");
+  expect_failure(run_saddle(resume()), ErrorKind::kIo, {"no"});
+}
+
+TEST_F(SubmitAnalysis, WithoutSlurmItSaysSo) {
+  std::filesystem::remove(slurm_.file("sbatch"));
+  ::setenv("PATH", slurm_.file("").c_str(), 1);
+  expect_failure(run_saddle(submission()), ErrorKind::kDevice, {"'sbatch' was not found"});
+}
+
+}  // namespace
+}  // namespace saddle::cluster
