@@ -173,7 +173,7 @@ bool Campaign::run(size_t index, double time_limit) {
     return true;
   }
   if (tools_.stop() != 0) return false;
-  write("running", name);
+  write_progress("running", name);
   log_.progress(fmt::format("candidate {} of {}, {}", index + 1, rows_.size(), name));
   const CandidateRequest request{
       .name = name,
@@ -246,14 +246,14 @@ void Campaign::write_choice(const char* name, const std::optional<size_t>& row,
     std::filesystem::remove(path);
     return;
   }
-  write_file_atomically(
-      path, fmt::format("# {} of {} candidates: {}, {:.0f} tokens/s (summary.json).\n{}", what,
-                        rows_.size(), rows_[*row]["name"].get<std::string>(), rate(*row),
-                        config::to_yaml(settings_[*row])));
+  const std::string text = fmt::format("# {} candidate in summary.json: {}, {:.0f} tokens/s.\n{}",
+                                       what, rows_[*row]["name"].get<std::string>(), rate(*row),
+                                       config::to_yaml(settings_[*row]));
+  const bool there = std::filesystem::exists(file_status(path));
+  if (!there || read_file(path) != text) write_file_atomically(path, text);
 }
 
-Json Campaign::write(const char* state, const Json& current) const {
-  const auto selected = fastest(all_rows());
+void Campaign::write_progress(const char* state, const Json& current) const {
   Json done = Json::array();
   int64_t waiting = 0;
   for (const Json& row : rows_) {
@@ -262,9 +262,6 @@ Json Campaign::write(const char* state, const Json& current) const {
                     {"status", row["status"]},
                     {"tokens_per_second", row.value("tokens_per_second", Json())}});
   }
-  const auto name_of = [&](const std::optional<size_t>& row) {
-    return row ? rows_[*row]["name"] : Json();
-  };
   write_json(options_.output / "progress.json",
              {{"state", state},
               {"current", current},
@@ -273,6 +270,14 @@ Json Campaign::write(const char* state, const Json& current) const {
               {"elapsed_seconds", elapsed()},
               {"updated", utc_timestamp()},
               {"candidates", done}});
+}
+
+Json Campaign::write(const char* state) const {
+  const auto selected = fastest(all_rows());
+  const auto name_of = [&](const std::optional<size_t>& row) {
+    return row ? rows_[*row]["name"] : Json();
+  };
+  write_progress(state, nullptr);
   Json summary = {{"kind", kind_},
                   {"state", state},
                   {"protocol", to_json(options_.protocol)},
@@ -294,7 +299,7 @@ Json Campaign::write(const char* state, const Json& current) const {
   }
   write_json(options_.output / "summary.json", summary);
   write_choice("selected.yaml", selected, "The fastest");
-  write_choice("recommended.yaml", recommended_, "Recommended");
+  write_choice("recommended.yaml", recommended_, "The recommended");
   return summary;
 }
 

@@ -82,9 +82,10 @@ class Campaign {
   void set_budget(double seconds) { budget_seconds_ = seconds; }
 
   // Writes the files anew. `state`: "running", "stopped" or "finished". Returns the summary.
-  Json write(const char* state, const Json& current = nullptr) const;
+  Json write(const char* state) const;
 
  private:
+  void write_progress(const char* state, const Json& current) const;
   void take_record(size_t row, const Json& record, double seconds);
   Path candidate_file(size_t row, const char* ending) const;
   std::optional<Json> stored(size_t row) const;

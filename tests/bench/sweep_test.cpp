@@ -1,0 +1,248 @@
+// Grids of trainings: their names, what they do when interrupted, and that a stopped and continued
+// sweep gives the bits of one that was not.
+#include "bench/sweep_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/exit_codes.h"
+#include "config/load.h"
+#include "support/expect_error.h"
+#include "support/run_program.h"
+#include "support/started_program.h"
+#include "train/small_run.h"
+
+namespace saddle::bench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A short training: settings in a file named 20m.yaml beside its cache.
+struct SmallSweep : train::SmallRun {
+  SmallSweep() { write_file_atomically(config, config::to_yaml(settings)); }
+  Path config = directory / "20m.yaml";
+  Path output = directory / "sweep";
+  std::vector<GridAxis> axes = {parse_axis("optimizer.lr=0.001,0.01"),
+                                parse_axis("optimizer.weight_decay=0,0.1")};
+
+  SweepPlan plan() const { return plan_sweep({config.string()}, {}, axes, output); }
+};
+
+std::vector<std::string> names(const SweepPlan& plan) {
+  std::vector<std::string> result;
+  for (const SweepRun& run : plan.runs) result.push_back(run.name);
+  return result;
+}
+
+TEST(Sweep, ReadsAnAxis) {
+  const GridAxis lists = parse_axis("training.checkpoint_epochs=[1, 2],[3]");
+  EXPECT_EQ(lists.key, "training.checkpoint_epochs");
+  EXPECT_THAT(lists.values, ElementsAre("[1, 2]", "[3]"));
+  EXPECT_THAT(parse_axis("optimizer.lr=1e-3").values, ElementsAre("1e-3"));
+  for (const char* wrong : {"optimizer.lr", "=1", "optimizer.lr=", "optimizer.lr=1,,2"}) {
+    expect_error(ErrorKind::kUsage, {std::string("--grid ") + wrong}, [&] { parse_axis(wrong); });
+  }
+}
+
+TEST(Sweep, NamesRunsByTheirValues) {
+  const SmallSweep sweep;
+  const SweepPlan plan = sweep.plan();
+  EXPECT_THAT(names(plan), ElementsAre("20m-lr0.001-wd0", "20m-lr0.001-wd0.1", "20m-lr0.01-wd0",
+                                       "20m-lr0.01-wd0.1"));
+  EXPECT_EQ(plan.runs[1].directory, sweep.output / "20m-lr0.001-wd0.1");
+  EXPECT_THAT(
+      train_words(plan, plan.runs[1]),
+      ElementsAre("train", "--config", sweep.config.string(), "--set", "optimizer.lr=0.001",
+                  "--set", "optimizer.weight_decay=0.1", "--set",
+                  "runtime.output_dir=" + plan.runs[1].directory.string(), "--resume", "auto"));
+  const SweepPlan other = plan_sweep(
+      {sweep.config.string()}, {"optimizer.lr=0.5"},
+      {parse_axis("optimizer.beta1=0.8,0.9"), parse_axis("training.checkpoint_epochs=[1, 2],3"),
+       parse_axis("training.checkpoint_policy=explicit")},
+      sweep.output);
+  EXPECT_EQ(other.runs[0].name, "20m-beta10.8-checkpoint_epochs_1__2_-checkpoint_policyexplicit");
+  EXPECT_EQ(other.runs.size(), 4U);
+}
+
+TEST(Sweep, RefusesGridsBeforeAnythingRuns) {
+  const SmallSweep sweep;
+  const auto refuse = [&](const std::vector<std::string>& texts, ErrorKind kind,
+                          const std::string& part) {
+    std::vector<GridAxis> axes;
+    for (const std::string& text : texts) axes.push_back(parse_axis(text));
+    expect_error(kind, {part},
+                 [&] { plan_sweep({sweep.config.string()}, {}, axes, sweep.output); });
+  };
+  refuse({}, ErrorKind::kUsage, "at least one --grid");
+  refuse({"optimizer.lr=1", "optimizer.lr=2"}, ErrorKind::kUsage, "optimizer.lr a second time");
+  refuse({"optimizer.lr=0.1,0.1"}, ErrorKind::kUsage, "the name '20m-lr0.1'");
+  refuse({"optimizer.lr=0.1,0.10"}, ErrorKind::kUsage, "are the same training");
+  refuse({"runtime.output_dir=a,b"}, ErrorKind::kUsage, "runtime.output_dir");
+  refuse({"optimizer.lrr=0.1"}, ErrorKind::kConfig, "optimizer.lrr");
+  refuse({"optimizer.lr=0.1,-1"}, ErrorKind::kConfig, "optimizer.lr");
+  refuse({"training.micro_batch_size=4,3"}, ErrorKind::kConfig, "training.micro_batch_size (3)");
+  EXPECT_FALSE(std::filesystem::exists(sweep.output));
+}
+
+// A training that only leaves a result, or what `fails` says instead.
+struct PlantedTraining {
+  std::string fails;
+  std::vector<std::string> started;
+
+  StartTraining start() {
+    return [this](const std::vector<std::string>& words, const std::function<int()>&) {
+      const std::string text = fmt::format("{}", fmt::join(words, " "));
+      started.push_back(text);
+      ProcessResult result;
+      result.exit_code = 0;
+      if (!fails.empty() && text.find(fails) != std::string::npos) {
+        result.exit_code = 6;
+        result.errors = "saddle: error: the loss is nan\n";
+        return result;
+      }
+      for (const std::string& word : words) {
+        constexpr std::string_view kKey = "runtime.output_dir=";
+        if (!word.starts_with(kKey)) continue;
+        const Path run = word.substr(kKey.size());
+        make_directories(run);
+        write_json(run / "result.json",
+                   {{"train_loss", 2.5}, {"validation", {{"loss", 2.25}}}, {"last", nullptr}});
+      }
+      return result;
+    };
+  }
+};
+
+const std::function<int()> kNoStop = [] { return 0; };
+
+TEST(Sweep, KeepsARowForWhatFailsAndTriesItAgain) {
+  const SmallSweep sweep;
+  Log log = Log::silent();
+  PlantedTraining training{.fails = "lr0.01-wd0 ", .started = {}};
+  SweepOutcome outcome = run_sweep(sweep.plan(), training.start(), kNoStop, log);
+  EXPECT_EQ(outcome.exit_code, 6);
+  EXPECT_FALSE(outcome.stopped);
+  ASSERT_EQ(training.started.size(), 4U);
+  const Json failed = read_json(sweep.output / "summary.json")["rows"][2];
+  EXPECT_EQ(failed["status"], "failed");
+  EXPECT_EQ(failed["failure"], "the loss is nan");
+  EXPECT_EQ(failed["exit_code"], 6);
+  EXPECT_THAT(read_file(failed["log"].get<std::string>()), HasSubstr("the loss is nan"));
+  const Json progress = read_json(sweep.output / "progress.json");
+  EXPECT_EQ(progress["state"], "finished");
+  EXPECT_EQ(progress["finished"], 3);
+  EXPECT_EQ(progress["failed"], 1);
+  EXPECT_THAT(read_file(sweep.output / "summary.csv"),
+              HasSubstr("20m-lr0.01-wd0.1,0.01,0.1,finished,,,2.5,,,2.25,,"));
+  EXPECT_THAT(sweep_table(outcome.summary), HasSubstr("2.2500"));
+
+  training = {};
+  outcome = run_sweep(sweep.plan(), training.start(), kNoStop, log);
+  EXPECT_EQ(outcome.exit_code, 0);
+  ASSERT_EQ(training.started.size(), 1U);
+  EXPECT_THAT(training.started[0], HasSubstr("lr0.01-wd0 "));
+}
+
+TEST(Sweep, RefusesAnotherSweepInItsDirectory) {
+  SmallSweep sweep;
+  Log log = Log::silent();
+  PlantedTraining training;
+  run_sweep(sweep.plan(), training.start(), kNoStop, log);
+  const auto refused = [&](const SweepPlan& plan, const std::string& key) {
+    expect_error(ErrorKind::kConfig, {"another sweep", key},
+                 [&] { run_sweep(plan, training.start(), kNoStop, log); });
+  };
+  const std::vector<std::string> configs = {sweep.config.string()};
+  refused(plan_sweep(configs, {"optimizer.beta1=0.5"}, sweep.axes, sweep.output),
+          "optimizer.beta1 (there 0.9, now 0.5)");
+  // Where a run computes may change.
+  run_sweep(plan_sweep(configs, {"runtime.threads=2"}, sweep.axes, sweep.output), training.start(),
+            kNoStop, log);
+  sweep.axes[0].values.push_back("0.1");
+  refused(sweep.plan(), "grid.optimizer.lr");
+  sweep.axes.pop_back();
+  refused(sweep.plan(), "grid.optimizer.weight_decay");
+  EXPECT_EQ(training.started.size(), 4U);
+}
+
+TEST(Sweep, KeepsASecondOneOutOfItsDirectory) {
+  const SmallSweep sweep;
+  Log log = Log::silent();
+  const StartTraining second = [&](const std::vector<std::string>&, const std::function<int()>&) {
+    PlantedTraining none;
+    expect_error(ErrorKind::kIo, {sweep.output.string()},
+                 [&] { run_sweep(sweep.plan(), none.start(), kNoStop, log); });
+    return ProcessResult{};
+  };
+  run_sweep(sweep.plan(), second, kNoStop, log);
+}
+
+// It can be neither begun nor continued where it is.
+TEST(Sweep, BeginsARunAgainThatWasKilledBeforeItHadAState) {
+  const SmallSweep sweep;
+  const SweepPlan plan = sweep.plan();
+  make_directories(plan.runs[0].directory);
+  write_file_atomically(plan.runs[0].directory / "resolved.yaml", "runtime: {}\n");
+  EXPECT_EQ(run_progress(plan.runs[0]), RunProgress::kUnfinished);
+  Log log = Log::silent();
+  PlantedTraining training;
+  EXPECT_EQ(run_sweep(plan, training.start(), kNoStop, log).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(sweep.output / "20m-lr0.001-wd0.unfinished/resolved.yaml"));
+  EXPECT_EQ(run_progress(plan.runs[0]), RunProgress::kFinished);
+}
+
+// Stopped in the middle of its second run, continued, and compared with one that ran through.
+TEST(SweepCommand, ContinuesToTheSameBits) {
+  SmallSweep sweep;
+  // Longer runs, so that the signal comes in the middle of one.
+  sweep.settings.training.max_tokens = 270 * 8 * 4;
+  sweep.settings.training.epoch_tokens = 270 * 8;
+  sweep.settings.model.layers = 4;
+  sweep.settings.model.width = 32;
+  write_file_atomically(sweep.config, config::to_yaml(sweep.settings));
+  data::write_token_cache(sweep.directory / "longer", data::random_ids(270 * 8 * 4 + 1, 61, 1),
+                          data::random_ids(24 * 8 + 4, 61, 2), 61);
+  const std::string words = "sweep --config " + sweep.config.string() +
+                            " --set data.cache=" + (sweep.directory / "longer").string() +
+                            " --grid optimizer.lr=0.001,0.01 --grid optimizer.weight_decay=0,0.1";
+  const std::string interrupted = (sweep.directory / "interrupted").string();
+  const std::string whole = (sweep.directory / "whole").string();
+
+  StartedProgram program(words + " --output " + interrupted);
+  const Path metrics = Path(interrupted) / "20m-lr0.001-wd0.1/metrics.jsonl";
+  for (const Stopwatch watch; train::read_lines(metrics).size() < 5 && watch.seconds() < 60;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  program.kill(SIGTERM);
+  EXPECT_EQ(program.wait(), kExitStopped) << program.printed();
+  const Json progress = read_json(Path(interrupted) / "progress.json");
+  EXPECT_EQ(progress["state"], "stopped");
+  EXPECT_EQ(progress["finished"], 1);
+  EXPECT_EQ(progress["runs"][1]["status"], "unfinished");
+  EXPECT_TRUE(
+      std::filesystem::exists(Path(interrupted) / "20m-lr0.001-wd0.1/latest.state.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(Path(interrupted) / "20m-lr0.01-wd0"));
+
+  const ProgramResult continued = run_saddle(words + " --output " + interrupted);
+  EXPECT_EQ(continued.exit_code, kExitSuccess) << continued.errors;
+  EXPECT_THAT(continued.output, HasSubstr("20m-lr0.01-wd0.1"));
+  ASSERT_EQ(run_saddle(words + " --output " + whole).exit_code, kExitSuccess);
+  for (const Json& run : read_json(Path(whole) / "sweep.json")["runs"]) {
+    const Path file = Path(run["name"].get<std::string>()) / "final.state.safetensors";
+    EXPECT_EQ(train::tensor_bytes(interrupted / file), train::tensor_bytes(whole / file)) << file;
+  }
+  const Json rows = read_json(Path(whole) / "summary.json")["rows"];
+  const Json result = read_json(Path(whole) / "20m-lr0.01-wd0/result.json");
+  EXPECT_EQ(rows[2]["validation_loss"], result["validation"]["loss"]);
+  EXPECT_EQ(rows[2]["settings"]["optimizer.lr"], "0.01");
+}
+
+}  // namespace
+}  // namespace saddle::bench
