@@ -26,6 +26,7 @@ void add_generate(CLI::App& program, Action& action);
 void add_export(CLI::App& program, Action& action);
 void add_import(CLI::App& program, Action& action);
 void add_compare_runs(CLI::App& program, Action& action);
+void add_report(CLI::App& program, Action& action);
 void add_analyze(CLI::App& program, Action& action);
 void add_plot_analysis(CLI::App& program, Action& action);
 void add_compare_precision(CLI::App& program, Action& action);

@@ -44,6 +44,7 @@ int run(int argc, char** argv) {
   saddle::app::add_evaluate(program, action);
   saddle::app::add_generate(program, action);
   saddle::app::add_compare_runs(program, action);
+  saddle::app::add_report(program, action);
   saddle::app::add_analyze(program, action);
   saddle::app::add_plot_analysis(program, action);
   saddle::app::add_compare_precision(program, action);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/lock_state.h"
 #include "base/system_error.h"
 
 namespace saddle {
@@ -55,6 +56,17 @@ FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.
 
 FileLock::~FileLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool is_locked(const Path& path) {
+  const int descriptor =
+      retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  if (descriptor < 0) return false;
+  // A shared lock is got unless somebody holds the exclusive one; closing lets it go.
+  const int result = retry_interrupted([&] { return ::flock(descriptor, LOCK_SH | LOCK_NB); });
+  const bool locked = result < 0 && errno == EWOULDBLOCK;
+  ::close(descriptor);
+  return locked;
 }
 
 }  // namespace saddle

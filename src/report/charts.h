@@ -1,0 +1,47 @@
+// The charts of a report: which there are, their curves and axes. Drawn by gnuplot (figures.h) and
+// as SVG in the page (svg_chart.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/runs.h"
+
+namespace saddle::report {
+
+struct ChartCurve {
+  size_t run = 0;  // its place in the report, which decides colour and dashes
+  Curve points;
+};
+
+struct ChartMark {
+  size_t run = 0;
+  Point point;
+};
+
+struct Chart {
+  std::string name;  // of its files
+  std::string title;
+  std::string unit;          // of the values
+  std::string about;         // a sentence
+  bool marks = false;        // each point is drawn
+  bool logarithmic = false;  // the axis of values
+  std::vector<ChartCurve> curves{};
+  std::vector<ChartMark> single{};  // points of their own: the whole validation split
+  double most_tokens = 0;
+  double least = 0, most = 1;  // of the axis of values
+  bool thinned = false;        // points are means of neighbours
+  int64_t outside = 0;         // values of early updates above the axis
+};
+
+inline constexpr size_t kMostPoints = 500;  // of a curve
+
+// Training loss, validation loss and throughput; with several workers their consensus distance.
+std::vector<Chart> make_charts(const std::vector<Run>& runs);
+
+// Places of labels on an axis of values: round numbers, about `count` of them.
+std::vector<double> ticks(double least, double most, int count);
+// The same on a logarithmic one.
+std::vector<double> logarithmic_ticks(double least, double most);
+
+}  // namespace saddle::report

@@ -1,0 +1,14 @@
+// The charts of a report as gnuplot draws them.
+#pragma once
+
+#include <vector>
+
+#include "plot/gnuplot.h"
+#include "report/charts.h"
+
+namespace saddle::report {
+
+// One figure for each chart, under its name.
+plot::FigureSet figure_set(const std::vector<Chart>& charts, const std::vector<Run>& runs);
+
+}  // namespace saddle::report

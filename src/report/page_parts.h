@@ -1,0 +1,11 @@
+// What of the page does not depend on the runs.
+#pragma once
+
+#include <string_view>
+
+namespace saddle::report {
+
+extern const std::string_view kPageStyle;   // CSS
+extern const std::string_view kPageScript;  // shows values under the pointer
+
+}  // namespace saddle::report

@@ -1,0 +1,19 @@
+// How a run stands: finished, running, stopped or failed.
+#pragma once
+
+#include <string>
+
+#include "base/files.h"
+#include "report/runs.h"
+
+namespace saddle::report {
+
+struct RunEnding {
+  Status status = Status::kStopped;
+  std::string note;  // why it is not finished, or empty
+};
+
+// From result.json, from the lock that a running process holds, and from what run.log says last.
+RunEnding run_ending(const Path& directory);
+
+}  // namespace saddle::report
