@@ -17,7 +17,7 @@ struct TrainCommand {
 
   int run() const {
     if (parent != 0) end_with_parent(parent);
-    const StopSignals signals;
+    const StopSignals signals(parent);
     Log log;
     train::TrainOptions options;
     options.resume = resume;

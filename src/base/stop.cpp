@@ -36,7 +36,7 @@ void end_by(int signal) {
 
 }  // namespace
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(int64_t parent) : parent_(parent) {
   if (installed.exchange(true)) {
     fail(ErrorKind::kInternal, "stop signals are installed twice");
   }
@@ -65,13 +65,18 @@ StopSignals::~StopSignals() {
 
 void StopSignals::watch() {
   std::array<pollfd, 2> descriptors{{{signals_, POLLIN, 0}, {wake_, POLLIN, 0}}};
+  bool from_parent = false, from_elsewhere = false;
   while (true) {
     retry_interrupted([&] { return ::poll(descriptors.data(), descriptors.size(), -1); });
     if (descriptors[1].revents != 0) return;
     signalfd_siginfo info{};
     if (::read(signals_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) continue;
     const auto signal = static_cast<int>(info.ssi_signo);
-    if (requested_.exchange(signal) != 0) end_by(signal);
+    const bool passed_on = parent_ != 0 && info.ssi_pid == static_cast<uint64_t>(parent_);
+    bool& seen = passed_on ? from_parent : from_elsewhere;
+    if (seen) end_by(signal);
+    seen = true;
+    requested_ = signal;
   }
 }
 

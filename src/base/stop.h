@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <thread>
 
 namespace saddle {
@@ -16,8 +17,11 @@ class StopSignals {
   // To be made before the threads that compute: they inherit the blocked signals. So do child
   // processes, which should be started with an empty mask. The signals stay blocked when the object
   // has gone: then the work is done, and a signal must not make a killed process of a finished one.
-  // One object at a time, else an Error of kind kInternal; kIo when the system refuses.
-  StopSignals();
+  // `parent`, or 0, is a process that passes its own signals on: a system that signals both of them
+  // (a cluster that ends a job) asks only once, so one signal from there and one from elsewhere do
+  // not yet make a second. One object at a time, else an Error of kind kInternal; kIo when the
+  // system refuses.
+  explicit StopSignals(int64_t parent = 0);
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
@@ -28,6 +32,7 @@ class StopSignals {
  private:
   void watch();
 
+  int64_t parent_;
   std::atomic<int> requested_{0};
   int signals_ = -1;  // a descriptor from which arriving signals are read
   int wake_ = -1;     // a descriptor that ends the thread

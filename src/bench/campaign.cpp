@@ -184,7 +184,9 @@ bool Campaign::run(size_t index, double time_limit) {
   write_file_atomically(request.settings_file, config::to_yaml(settings_[index]));
   std::filesystem::remove(request.record);
   CandidateEnd end = tools_.run(request, tools_.stop);
-  if (end.kind == CandidateEnd::Kind::kStopped) return false;
+  // What fails while this process is asked to stop was asked too.
+  const bool ended = end.kind == CandidateEnd::Kind::kMeasured || tools_.stop() == 0;
+  if (!ended || end.kind == CandidateEnd::Kind::kStopped) return false;
   const Path log_file = Path("logs") / (name + ".log");
   write_file_atomically(options_.output / log_file, end.printed);
   row["log"] = log_file.string();

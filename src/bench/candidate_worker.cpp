@@ -32,7 +32,7 @@ CandidateEnd run_candidate_command(const std::vector<std::string>& command,
     end.kind = CandidateEnd::Kind::kStopped;
   } else if (result.timed_out) {
     end.kind = CandidateEnd::Kind::kTimedOut;
-    end.failure = fmt::format("over {:.0f} s", request.time_limit_seconds);
+    end.failure = fmt::format("over {:g} s", request.time_limit_seconds);
   } else if (result.signal != 0) {
     end.failure = signal_text(result.signal);
   } else if (!result.succeeded()) {

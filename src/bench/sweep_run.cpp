@@ -22,23 +22,6 @@ bool has_state(const Path& directory) {
   });
 }
 
-// Training refuses a directory with a run that it can neither begin nor continue.
-void set_aside_what_cannot_go_on(const SweepRun& run, Log& log) {
-  if (run_progress(run) != RunProgress::kUnfinished || has_state(run.directory)) return;
-  const FileLock lock(run.directory / "lock",
-                      fmt::format("beginning '{}' again", run.directory.string()));
-  Path aside = run.directory;
-  aside += ".unfinished";
-  for (int64_t i = 2; std::filesystem::exists(file_status(aside)); ++i) {
-    aside = run.directory;
-    aside += fmt::format(".unfinished-{}", i);
-  }
-  std::filesystem::rename(run.directory, aside);
-  flush_directory(run.directory.parent_path());
-  log.info("{} was killed before it had a state and begins again; what it left is in {}", run.name,
-           aside.string());
-}
-
 // Where a run is, from the last whole line of its metrics; empty when there is none.
 std::string where_it_is(const Path& metrics) {
   try {
@@ -105,7 +88,9 @@ class Sweep {
       set_aside_what_cannot_go_on(run, log_);
       const ProcessResult result = start_(train_words(plan_, run), watched(index));
       write_file_atomically(log_file, result.output + result.errors);
-      if (!result.succeeded()) {
+      if (!result.succeeded() && stop_() != 0) {
+        code = kExitStopped;  // also when it was told before it could save
+      } else if (!result.succeeded()) {
         code = result.signal != 0 ? exit_code(ErrorKind::kInternal) : result.exit_code;
         failure = failure_of(result);
       }
@@ -177,6 +162,22 @@ class Sweep {
 };
 
 }  // namespace
+
+void set_aside_what_cannot_go_on(const SweepRun& run, Log& log) {
+  if (run_progress(run) != RunProgress::kUnfinished || has_state(run.directory)) return;
+  const FileLock lock(run.directory / "lock",
+                      fmt::format("beginning '{}' again", run.directory.string()));
+  Path aside = run.directory;
+  aside += ".unfinished";
+  for (int64_t i = 2; std::filesystem::exists(file_status(aside)); ++i) {
+    aside = run.directory;
+    aside += fmt::format(".unfinished-{}", i);
+  }
+  std::filesystem::rename(run.directory, aside);
+  flush_directory(run.directory.parent_path());
+  log.info("{} was killed before it had a state and begins again; what it left is in {}", run.name,
+           aside.string());
+}
 
 ProcessResult start_training(const std::vector<std::string>& words,
                              const std::function<int()>& stop) {

@@ -12,6 +12,10 @@
 
 namespace saddle::bench {
 
+// Training refuses a directory with a run that it can neither begin nor continue: one that was
+// killed before it had a state is renamed to NAME.unfinished. Errors: kIo.
+void set_aside_what_cannot_go_on(const SweepRun& run, Log& log);
+
 // Runs this program with `words` and waits for it. When `stop` gives a signal, the training gets a
 // SIGTERM, saves and ends.
 using StartTraining = std::function<ProcessResult(const std::vector<std::string>& words,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -62,6 +63,29 @@ TEST(StopSignals, TheSecondSignalEndsTheProcess) {
     ASSERT_TRUE(WIFSIGNALED(status)) << status;
     EXPECT_EQ(WTERMSIG(status), second);
   }
+}
+
+// A cluster that ends a job signals every process of it, and the parent passes its signal on.
+TEST(StopSignals, WhatTheParentPassesOnIsNoSecondSignal) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  ChildProcess child([&ends] {
+    const StopSignals stop(::getppid());
+    send(stop, SIGTERM);
+    const char byte = 'x';
+    if (::write(ends[1], &byte, 1) != 1) return 1;
+    ::sleep(20);
+    return 2;
+  });
+  char byte = 0;
+  ASSERT_EQ(::read(ends[0], &byte, 1), 1);
+  child.kill(SIGUSR1);  // from the parent, which this is
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(::waitpid(child.id(), nullptr, WNOHANG), 0) << "it should still be there";
+  child.kill(SIGUSR1);
+  EXPECT_EQ(WTERMSIG(child.wait()), SIGUSR1);
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 // A handler that ran there could write over memory: see base/stop.h.
