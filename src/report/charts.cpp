@@ -26,6 +26,8 @@ void choose_axis(Chart& chart, bool from_zero) {
     chart.most_tokens = std::max(chart.most_tokens, mark.point.tokens);
     see(mark.point.value, least, most);
   }
+  // Room for a ring at the end.
+  chart.tokens_axis = std::max(1.02 * chart.most_tokens, 1.0);
   const auto usable = [&](const Point& point) {
     return std::isfinite(point.value) && (!chart.logarithmic || point.value > 0);
   };
@@ -64,7 +66,10 @@ void add_curves(const std::vector<Run>& runs, Member member, Chart& chart) {
     const bool any =
         std::ranges::any_of(curve, [](const Point& point) { return std::isfinite(point.value); });
     if (!any) continue;
-    chart.curves.push_back({i, thinned(curve, kMostPoints)});
+    chart.curves.push_back({i, thinned(curve, kMostPoints), {}});
+    if (!chart.marks && !chart.logarithmic && curve.size() >= 2 * kTrendPoints) {
+      chart.curves.back().trend = thinned(curve, kTrendPoints);
+    }
     if (curve.size() > kMostPoints) chart.thinned = true;
   }
 }

@@ -12,6 +12,7 @@ namespace saddle::report {
 struct ChartCurve {
   size_t run = 0;  // its place in the report, which decides colour and dashes
   Curve points;
+  Curve trend;  // means of neighbours, of a long curve of single updates; else empty
 };
 
 struct ChartMark {
@@ -29,12 +30,14 @@ struct Chart {
   std::vector<ChartCurve> curves{};
   std::vector<ChartMark> single{};  // points of their own: the whole validation split
   double most_tokens = 0;
+  double tokens_axis = 1;      // where that axis ends
   double least = 0, most = 1;  // of the axis of values
   bool thinned = false;        // points are means of neighbours
   int64_t outside = 0;         // values of early updates above the axis
 };
 
 inline constexpr size_t kMostPoints = 500;  // of a curve
+inline constexpr size_t kTrendPoints = 60;
 
 // Training loss, validation loss and throughput; with several workers their consensus distance.
 std::vector<Chart> make_charts(const std::vector<Run>& runs);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/csv.h"
 #include "base/text_table.h"
+#include "report/html.h"
 
 namespace saddle::report {
 namespace {
@@ -37,8 +38,6 @@ std::string distance_text(double value) {
 const std::vector<Column> kColumns = {
     {"tokens", "tokens", "prediction targets trained on", [](const Run& run) { return run.tokens; },
      grouped},
-    {"workers", "workers", "local models that are trained together",
-     [](const Run& run) { return run.workers; }, grouped},
     {"train_loss", "train loss",
      "of the last logged update, nats per token; of several workers the mean",
      [](const Run& run) { return run.train_loss; }, loss_text, true},
@@ -50,9 +49,6 @@ const std::vector<Column> kColumns = {
      [](const Run& run) { return run.validation_loss; }, loss_text, true},
     {"perplexity", "perplexity", "exp(validation loss), or exp(subset loss) of an unfinished run",
      [](const Run& run) { return run.perplexity; }, perplexity_text, true},
-    {"consensus_distance", "consensus distance",
-     "mean squared distance of the workers' weights from their average, last logged",
-     [](const Run& run) { return run.consensus_distance; }, distance_text},
     {"tokens_per_second", "tokens/s", "in training alone",
      [](const Run& run) { return run.tokens_per_second; }, rate_text},
     {"elapsed_tokens_per_second", "tokens/s, all",
@@ -62,6 +58,11 @@ const std::vector<Column> kColumns = {
      [](const Run& run) { return run.peak_memory_bytes; }, memory_text},
     {"seconds", "time", "in training, evaluation and checkpoints",
      [](const Run& run) { return run.seconds; }, human_duration},
+    {"workers", "workers", "local models that are trained together",
+     [](const Run& run) { return run.workers; }, grouped},
+    {"consensus_distance", "consensus distance",
+     "mean squared distance of the workers' weights from their average, last logged",
+     [](const Run& run) { return run.consensus_distance; }, distance_text},
 };
 
 bool is_shown(const Column& column, const std::vector<Run>& runs) {
@@ -154,13 +155,14 @@ std::string csv_text(const std::vector<Run>& runs) {
 Json rows_json(const std::vector<Run>& runs) {
   Json rows = Json::array();
   for (const Run& run : runs) {
-    Json row = {{"run", run.name},
-                {"directory", run.directory.string()},
+    Json row = {{"run", utf8(run.name)},
+                {"directory", utf8(run.directory.string())},
                 {"state", std::string(name(run.status))},
                 {"step", whole(run.step)},
                 {"steps", whole(run.steps)}};
     for (const Column& column : kColumns) row[column.key] = whole(column.value(run));
-    row["notes"] = run.notes;
+    row["notes"] = Json::array();
+    for (const std::string& note : run.notes) row["notes"].push_back(utf8(note));
     rows.push_back(row);
   }
   return rows;

@@ -10,8 +10,8 @@
 namespace saddle::report {
 namespace {
 
-constexpr int kWidth = 1000, kHeight = 560, kRowHeight = 22;  // of a figure, of a line of its key
-constexpr size_t kRowsWithin = 6;                             // of the key that kHeight holds
+constexpr int kWidth = 1000, kHeight = 540, kRowHeight = 22;  // of a figure, of a line of its key
+constexpr size_t kKeyCharacters = 120;                        // of a line of the key
 
 // "8 4" -> (8,4)
 std::string gnuplot_dashes(std::string dashes) {
@@ -46,12 +46,17 @@ class Figures {
       first.push_back(blocks);
       set.names.push_back(chart.name);
       for (const ChartCurve& curve : chart.curves) {
-        set.data += block(chart.name + " of " + runs_[curve.run].name, curve.points);
+        const std::string of = " of " + runs_[curve.run].name;
+        set.data += block(chart.name + of, curve.points);
+        blocks += 1;
+        if (curve.trend.empty()) continue;
+        set.data += block(chart.name + ", means of neighbours," + of, curve.trend);
+        blocks += 1;
       }
       for (const ChartMark& mark : chart.single) {
         set.data += block(chart.name + " at the end of " + runs_[mark.run].name, {mark.point});
       }
-      blocks += chart.curves.size() + chart.single.size();
+      blocks += chart.single.size();
     }
     for (const bool pdf : {false, true}) {
       for (size_t i = 0; i < charts_.size(); ++i) draw(charts_[i], first[i], pdf);
@@ -72,19 +77,35 @@ class Figures {
                        marks ? " pt 7 ps 0.5" : "", color_of(run).on_light);
   }
 
+  std::string values(size_t index) const {
+    return fmt::format("'{}' index {} using ($1/{:g}):2", plot::kFigureData, index, unit_.tokens);
+  }
+
+  // Behind a trend: thin, solid and mostly transparent.
+  static std::string single_values(size_t run) {
+    return fmt::format(" with lines lw 0.7 dt 1 lc rgb '#C0{}'", color_of(run).on_light + 1);
+  }
+
   void draw(const Chart& chart, size_t index, bool pdf) {
-    const size_t rows = chart.curves.size() > kRowsWithin ? chart.curves.size() - kRowsWithin : 0;
+    const size_t count = chart.curves.size();
+    size_t longest = 1;
+    for (const ChartCurve& curve : chart.curves) {
+      longest = std::max(longest, runs_[curve.run].name.size());
+    }
+    const size_t columns = std::clamp<size_t>(kKeyCharacters / (longest + 8), 1, 4);
+    const size_t rows = (count + columns - 1) / columns;
     out_.begin(chart.name, pdf, kWidth, kHeight + kRowHeight * static_cast<int>(rows));
-    out_.add(fmt::format("set title '{}'\nset key below left vertical maxcols 1 Left reverse\n",
-                         chart.title));
+    out_.add(fmt::format("set title '{}'\nset key below center vertical maxrows {} Left reverse\n",
+                         chart.title, std::max<size_t>(rows, 1)));
     out_.linear_axis(chart.unit.c_str());
     std::vector<std::string> curves;
     for (const ChartCurve& curve : chart.curves) {
-      curves.push_back(fmt::format(
-          "'{}' index {} using ($1/{:g}):2 with {} {} title \"{}\" "
-          "noenhanced",
-          plot::kFigureData, index++, unit_.tokens, chart.marks ? "linespoints" : "lines",
-          style(curve.run, chart.marks), plot::gnuplot_quoted(runs_[curve.run].name)));
+      const bool trend = !curve.trend.empty();
+      const std::string title =
+          fmt::format("title \"{}\" noenhanced", plot::gnuplot_quoted(runs_[curve.run].name));
+      if (trend) curves.push_back(values(index++) + single_values(curve.run) + " notitle");
+      curves.push_back(values(index++) + (chart.marks ? " with linespoints " : " with lines ") +
+                       style(curve.run, chart.marks) + " " + title);
     }
     for (const ChartMark& mark : chart.single) {
       curves.push_back(

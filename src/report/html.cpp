@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 
 namespace saddle::report {
 namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 // Bytes of the character that begins at `at`, or 0 when that is not UTF-8.
 size_t character_bytes(std::string_view text, size_t at) {
@@ -31,27 +34,40 @@ size_t character_bytes(std::string_view text, size_t at) {
 
 }  // namespace
 
-std::string html(std::string_view text) {
+std::string utf8(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size();) {
     const size_t count = character_bytes(text, i);
-    const char c = text[i];
-    if (count == 0) {
-      result += "\xEF\xBF\xBD";
-    } else if (c == '&') {
-      result += "&amp;";
-    } else if (c == '<') {
-      result += "&lt;";
-    } else if (c == '>') {
-      result += "&gt;";
-    } else if (c == '"') {
-      result += "&quot;";
-    } else if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') {
-      result += "\xEF\xBF\xBD";
+    const bool control = count == 1 && static_cast<unsigned char>(text[i]) < 0x20;
+    if (count == 0 || (control && text[i] != '\n' && text[i] != '\t')) {
+      result += kReplacement;
     } else {
       result += text.substr(i, count);
     }
-    i += count == 0 ? 1 : count;
+    i += std::max<size_t>(count, 1);
+  }
+  return result;
+}
+
+std::string html(std::string_view text) {
+  std::string result;
+  for (const char c : utf8(text)) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += c;
+    }
   }
   return result;
 }

@@ -9,8 +9,10 @@
 
 namespace saddle::report {
 
-// For the content of an element and for attributes in double quotes; bytes that are not UTF-8
-// become U+FFFD.
+// The text with U+FFFD for control characters and bytes that are not UTF-8.
+std::string utf8(std::string_view text);
+
+// For the content of an element and for attributes in double quotes; passed through utf8().
 std::string html(std::string_view text);
 
 // A link to `target` from a page in `directory`, relative and percent-encoded.

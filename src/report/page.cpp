@@ -44,6 +44,12 @@ std::string run_style(size_t runs) {
   return style;
 }
 
+// 2026-01-31 12:00 UTC
+std::string readable_time() {
+  const std::string time = utc_timestamp();
+  return fmt::format("{} {} UTC", time.substr(0, 10), time.substr(11, 5));
+}
+
 std::string counts_text(const std::vector<Run>& runs) {
   std::map<Status, int> counts;
   for (const Run& run : runs) ++counts[run.status];
@@ -226,7 +232,7 @@ Json curves_json(const PageContent& content) {
       curves.push_back({{"run", curve.run}, {"points", points}});
     }
     charts.push_back(
-        {{"name", chart.name}, {"most_tokens", chart.most_tokens}, {"curves", curves}});
+        {{"name", chart.name}, {"tokens_axis", chart.tokens_axis}, {"curves", curves}});
   }
   return {{"runs", names}, {"charts", charts}};
 }
@@ -248,7 +254,7 @@ std::string page_html(const PageContent& content) {
   text += fmt::format(
       "</style>\n</head>\n<body>\n<header>\n<h1>Training report</h1>\n<p class=\"soft\">{}. "
       "Made {}.</p>\n</header>\n<main>\n<h2>Results</h2>\n",
-      html(summary), utc_timestamp());
+      html(summary), readable_time());
   text += results_table(content.runs, content.directory) + notes(content.runs);
   text += fmt::format(
       "<p class=\"files\">As files: <a href=\"{0}\">{0}</a> · <a href=\"{1}\">{1}</a></p>\n",

@@ -27,7 +27,7 @@ const std::string_view kPageScript = R"js(
     plot.addEventListener("pointermove", (event) => {
       const box = plot.getBoundingClientRect();
       const share = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
-      const tokens = share * chart.most_tokens;
+      const tokens = share * chart.tokens_axis;
       values.replaceChildren();
       const head = values.appendChild(document.createElement("div"));
       head.textContent = Math.round(tokens).toLocaleString("en") + " tokens";

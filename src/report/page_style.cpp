@@ -31,7 +31,7 @@ p { margin: 0 0 0.75rem; max-width: 75ch; }
 .about { font-size: 0.85rem; margin: 0.5rem 0 0; }
 .hide { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 
-.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
+.scroll { position: relative; overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 .scroll:focus-visible, summary:focus-visible, a:focus-visible, input:focus-visible + label {
   outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px;
 }
@@ -40,7 +40,9 @@ table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: 0.
 th, td { padding: 0.5rem 0.75rem; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--line); vertical-align: top; }
 tbody tr:last-child > * { border-bottom: 0; }
-thead th { font-weight: 600; color: var(--soft); font-size: 0.8rem; vertical-align: bottom; }
+thead th { font-weight: 600; color: var(--soft); font-size: 0.8rem; line-height: 1.25;
+  vertical-align: bottom; white-space: normal; }
+.settings thead th { min-width: 6.5rem; overflow-wrap: anywhere; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--card);
   z-index: 1; }
 th:nth-child(2), td:nth-child(2) { text-align: left; }
@@ -65,12 +67,13 @@ tr.group th { position: static; background: var(--paper); color: var(--soft); fo
 .charts { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr)); }
 figure { margin: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-radius: 8px;
   background: var(--card); min-width: 0; }
-.plot { position: relative; height: 20rem; margin: 0.75rem 0.5rem 1.75rem 3.4rem; }
+.plot { position: relative; height: 20rem; margin: 0.75rem 0.5rem 2.4rem 3.4rem; }
 .plot svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: hidden;
   border-left: 1px solid var(--soft); border-bottom: 1px solid var(--soft); }
 .plot path { fill: none; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
 .grid { stroke: var(--grid); stroke-width: 1; }
-.curve path { stroke: var(--run); stroke-width: 1.75; stroke-linecap: butt; }
+.curve path { stroke: var(--run); stroke-width: 1.9; stroke-linecap: butt; }
+.curve .single { stroke-width: 1; stroke-dasharray: none !important; opacity: 0.28; }
 .curve .dots { stroke-width: 6; stroke-linecap: round; stroke-dasharray: none !important; }
 .ring path { stroke-linecap: round; }
 .ring .outer { stroke: var(--run); stroke-width: 13; }
@@ -86,13 +89,13 @@ figure { margin: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-
 .sample { width: 2.1rem; height: 0.65rem; flex: none; }
 .sample path { stroke: var(--run); stroke-width: 2.2; fill: none; }
 th .sample { vertical-align: baseline; margin-right: 0.5rem; }
-.files { font-size: 0.85rem; }
+.files { font-size: 0.85rem; margin-top: 0.6rem; }
 figure .files { margin: 0.35rem 0 0; }
-.shown { border: 1px solid var(--line); border-radius: 8px; padding: 0.5rem 0.9rem 0.6rem;
+.shown { min-width: 0; border: 1px solid var(--line); border-radius: 8px; padding: 0.5rem 0.9rem 0.6rem;
   margin: 0 0 1.25rem; display: flex; flex-wrap: wrap; gap: 0.15rem 1.2rem; font-size: 0.9rem; }
 .shown legend { color: var(--soft); font-size: 0.8rem; padding: 0 0.35rem; }
 .shown span { display: inline-flex; align-items: center; gap: 0.4rem; padding: 0.3rem 0; }
-.shown input { accent-color: var(--accent); width: 1rem; height: 1rem; margin: 0; }
+.shown input { accent-color: var(--accent); width: 1rem; height: 1rem; margin: 0; flex: none; }
 .shown label { overflow-wrap: anywhere; }
 .empty { color: var(--soft); padding: 2rem 0; text-align: center; max-width: none; }
 .under { position: absolute; top: 0; bottom: 0; width: 0; border-left: 1px solid var(--soft);
@@ -109,14 +112,15 @@ summary { padding: 0.6rem 0.9rem; cursor: pointer; font-weight: 600; }
 dl { display: grid; grid-template-columns: minmax(10rem, max-content) minmax(0, 1fr); gap: 0.15rem 1.25rem;
   margin: 0; padding: 0.25rem 0.9rem 0.9rem; font-size: 0.85rem; }
 dt, dd { margin: 0; overflow-wrap: anywhere; }
-footer { margin-top: 3rem; font-size: 0.85rem; color: var(--soft); }
+footer { overflow-wrap: anywhere; margin-top: 3rem; font-size: 0.85rem; color: var(--soft); }
 
 @media (max-width: 40rem) {
   body { padding-top: 1.25rem; }
   h1 { font-size: 1.45rem; }
   th, td { padding: 0.45rem 0.6rem; }
-  .results th:first-child, .settings th:first-child { max-width: 45vw; white-space: normal;
-    overflow-wrap: anywhere; }
+  .results th:first-child, .settings tbody th:first-child {
+    min-width: 8.5rem; max-width: 45vw; white-space: normal; overflow-wrap: anywhere; }
+  .results th .sample { display: block; margin-bottom: 0.2rem; }
   figure { padding: 0.9rem 0.8rem; }
   .plot { height: 15rem; margin-left: 2.9rem; }
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; }

@@ -8,6 +8,7 @@
 #include "plot/figure_writer.h"
 #include "report/columns.h"
 #include "report/figures.h"
+#include "report/html.h"
 #include "report/page.h"
 
 namespace saddle::report {
@@ -42,9 +43,10 @@ void check_output(const Path& output) {
 Json record_of(const std::vector<Run>& runs, const SettingsTable& settings) {
   Json differing = Json::array();
   for (const DifferingSetting& setting : settings.differing) {
-    differing.push_back({{"key", setting.key},
-                         {"decides_numbers", setting.decides_numbers},
-                         {"values", setting.values}});
+    Json values = Json::array();
+    for (const std::string& value : setting.values) values.push_back(utf8(value));
+    differing.push_back(
+        {{"key", setting.key}, {"decides_numbers", setting.decides_numbers}, {"values", values}});
   }
   return {{"format", kFormat},
           {"made", utc_timestamp()},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/columns.h"
 #include "report/html.h"
 #include "report/palette.h"
 
@@ -15,6 +16,7 @@ constexpr double kSide = 1000;  // of the coordinates, which the page stretches 
 constexpr int kTokenTicks = 5, kValueTicks = 5;
 
 std::string tick_text(double value) {
+  if (std::abs(value) >= 1e4 && std::abs(value) < 1e12) return grouped(value);
   return fmt::format("{:g}", std::abs(value) < 1e-12 ? 0 : value);
 }
 
@@ -45,7 +47,7 @@ class Plot {
   }
 
  private:
-  double x(double tokens) const { return kSide * tokens / std::max(chart_.most_tokens, 1.0); }
+  double x(double tokens) const { return kSide * tokens / chart_.tokens_axis; }
   double y(double value) const {
     const auto place = [&](double v) { return chart_.logarithmic ? std::log(v) : v; };
     return kSide * (place(chart_.most) - place(value)) / (place(chart_.most) - place(chart_.least));
@@ -58,9 +60,7 @@ class Plot {
     return chart_.logarithmic ? logarithmic_ticks(chart_.least, chart_.most)
                               : ticks(chart_.least, chart_.most, kValueTicks);
   }
-  std::vector<double> token_ticks() const {
-    return ticks(0, std::max(chart_.most_tokens, 1.0), kTokenTicks);
-  }
+  std::vector<double> token_ticks() const { return ticks(0, chart_.tokens_axis, kTokenTicks); }
 
   std::string grid() const {
     std::string path;
@@ -82,25 +82,32 @@ class Plot {
     return text + "<span class=\"axis\">tokens</span>\n</div>\n";
   }
 
-  // Gaps where values are not finite; a value alone between gaps is a dot.
-  std::string drawn(const ChartCurve& curve) const {
-    std::string line, dots;
-    bool begun = false;
-    for (const Point& point : curve.points) {
-      if (!has_place(point)) {
-        begun = false;
-        continue;
-      }
-      const std::string place = fmt::format("{:.1f} {:.1f}", x(point.tokens), y(point.value));
-      // A line of no length is drawn as a dot.
-      line += begun ? "L" + place : "M" + place + "h0";
-      if (chart_.marks) dots += "M" + place + "h0";
-      begun = true;
+  // Paths of the pieces between values that are not finite, and of single values as lines of no
+  // length, which a round end draws as dots.
+  void trace(const Curve& points, std::string& lines, std::string& dots) const {
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (!has_place(points[i])) continue;
+      const bool begins = i == 0 || !has_place(points[i - 1]);
+      const bool ends = i + 1 == points.size() || !has_place(points[i + 1]);
+      const std::string place =
+          fmt::format("{:.1f} {:.1f}", x(points[i].tokens), y(points[i].value));
+      if (chart_.marks || (begins && ends)) dots += fmt::format("M{}h0", place);
+      if (!begins || !ends) lines += fmt::format("{}{}", begins ? 'M' : 'L', place);
     }
-    std::string text =
-        fmt::format("<g class=\"curve run-{0} {1}\"><title>{2}</title><path d=\"{3}\"/>", curve.run,
-                    style_of(curve.run), html(runs_[curve.run].name), line);
-    if (!dots.empty()) text += fmt::format("<path class=\"dots\" d=\"{}\"/>", dots);
+  }
+
+  std::string drawn(const ChartCurve& curve) const {
+    std::string lines, dots, trend, ignored;
+    trace(curve.points, lines, dots);
+    trace(curve.trend, trend, ignored);
+    std::string text = fmt::format("<g class=\"curve run-{} {}\"><title>{}</title>", curve.run,
+                                   style_of(curve.run), html(runs_[curve.run].name));
+    const auto add = [&](const char* kind, const std::string& path) {
+      if (!path.empty()) text += fmt::format("<path class=\"{}\" d=\"{}\"/>", kind, path);
+    };
+    add(trend.empty() ? "line" : "single", lines);
+    add("line", trend);
+    add("dots", dots);
     return text + "</g>\n";
   }
 
@@ -161,8 +168,11 @@ std::string svg_figure(const Chart& chart, const std::vector<Run>& runs) {
                         line_sample(curve.run), html(runs[curve.run].name));
   }
   text += fmt::format("</div>\n<p class=\"about\">{}", html(chart.about));
+  const bool trends = std::ranges::any_of(
+      chart.curves, [](const ChartCurve& curve) { return !curve.trend.empty(); });
+  if (trends) text += " The thick line is the mean of neighbouring values.";
   if (chart.thinned) {
-    text += " Long runs are drawn as means of neighbouring values.";
+    text += " Of long runs the thin line is a mean, too.";
   }
   if (chart.outside > 0) {
     text += fmt::format(" {} early {} above the axis.", chart.outside,

@@ -59,7 +59,8 @@ Json best_loss(const RunRecord& run) {
   return best;
 }
 
-// The updates that both runs logged, and the largest difference of their losses.
+// The updates that both runs logged: how far their losses are apart in the first one, where only
+// rounding can differ between runs of the same work, and at most.
 Json train_curve(const RunRecord& a, const RunRecord& b) {
   std::map<int64_t, double> losses;
   for (const Json& line : a.updates) {
@@ -69,14 +70,18 @@ Json train_curve(const RunRecord& a, const RunRecord& b) {
   }
   int64_t common = 0;
   double largest = 0;
+  Json first = {{"step", nullptr}, {"difference", nullptr}};
   for (const Json& line : b.updates) {
     if (!json_at(line, {"step"}).is_number() || !json_at(line, {"loss"}).is_number()) continue;
     const auto other = losses.find(line["step"].get<int64_t>());
     if (other == losses.end()) continue;
-    ++common;
-    largest = std::max(largest, std::abs(line["loss"].get<double>() - other->second));
+    const double gap = line["loss"].get<double>() - other->second;
+    if (++common == 1) first = {{"step", other->first}, {"difference", json_number(gap)}};
+    largest = std::max(largest, std::abs(gap));
   }
-  return {{"updates", common}, {"largest_difference", common > 0 ? Json(largest) : Json(nullptr)}};
+  return {{"updates", common},
+          {"first", first},
+          {"largest_difference", common > 0 ? Json(largest) : Json(nullptr)}};
 }
 
 Json differing_settings(const RunRecord& a, const RunRecord& b, config::Role role) {
@@ -132,6 +137,7 @@ Json compare_runs(const Path& path_a, const Path& path_b) {
   return {
       {"runs", {{"a", about(a)}, {"b", about(b)}}},
       {"same_work", same_work},
+      {"seed", {{"a", a.settings.runtime.seed}, {"b", b.settings.runtime.seed}}},
       {"differences",
        {{"numbers", numbers},
         {"execution", differing_settings(a, b, config::Role::kExecution)},

@@ -17,12 +17,13 @@ namespace saddle::train {
 //                and same (null when a run does not tell); source, machine: [{key, a, b}]
 //   same_work    whether the runs differ in execution settings only: true, false, or null when the
 //                settings agree but the data is not known of both
+//   seed         a and b; runs of the same work also read the same blocks in the same order
 //   throughput   each {a, b, ratio}: tokens_per_second_median (of the logged updates),
 //                tokens_per_second (aggregate, evaluation and checkpoints left out),
 //                elapsed_tokens_per_second (with them), evaluation_tokens_per_second
 //   losses       each {a, b, difference}: train (last logged), subset (last evaluation), best,
-//                validation (the whole split); train_curve: updates that both logged and the
-//                largest difference of their losses
+//                validation (the whole split); train_curve: updates that both logged, first of
+//                them {step, difference} and the largest difference of their losses
 //   seconds, peak_memory_bytes   each {a, b, ratio}
 //
 // ratio is b / a, difference b - a. Errors: those of read_run.

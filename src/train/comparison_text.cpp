@@ -44,6 +44,19 @@ std::string run_text(const char* name, const Json& run) {
                      run["finished"].get<bool>() ? "finished" : "not finished");
 }
 
+// What a matched pair is measured for.
+std::string summary(const Json& record) {
+  const Json& rates = record["throughput"];
+  const Json& curve = record["losses"]["train_curve"];
+  return fmt::format(
+      "B / A in tokens per second: {} in training, {} with evaluation and checkpoints\n"
+      "B - A in training loss: {} in update {}, at most {} over {} updates that both logged\n",
+      number(rates["tokens_per_second"]["ratio"], "{:.3f}"),
+      number(rates["elapsed_tokens_per_second"]["ratio"], "{:.3f}"),
+      number(curve["first"]["difference"], "{:+.2e}"), number(curve["first"]["step"], "{:.0f}"),
+      number(curve["largest_difference"], "{:.2e}"), plain(curve["updates"]));
+}
+
 void add_row(TextTable& table, const std::string& name, const Json& entry, const char* format,
              const char* last, const char* last_format) {
   table.add({name, number(entry["a"], format), number(entry["b"], format),
@@ -58,8 +71,11 @@ std::string comparison_text(const Json& record) {
   const Json& same = record["same_work"];
   text += same.is_null() ? "the settings that decide the numbers agree; whether the data does is "
                            "not known\n"
-          : same.get<bool>() ? "the runs differ in execution only: the same work\n"
-                             : "the runs do not do the same work\n";
+          : same.get<bool>()
+              ? fmt::format("the runs differ in execution only: the same work, seed {} and order\n",
+                            plain(record["seed"]["a"]))
+              : "the runs do not do the same work\n";
+  text += summary(record);
   text += differences("settings that change numbers (A | B)", found["numbers"]);
   text += data_text(found["data"]);
   text += differences("execution settings (A | B)", found["execution"]);
@@ -94,10 +110,7 @@ std::string comparison_text(const Json& record) {
   loss("subset, last", "subset");
   loss("subset, best", "best");
   loss("validation", "validation");
-  const Json& curve = record["losses"]["train_curve"];
-  return text + "\n" + speed.text() + "\n" + losses.text() +
-         fmt::format("  largest difference over {} updates that both logged: {}\n",
-                     plain(curve["updates"]), number(curve["largest_difference"], "{:.2e}"));
+  return text + "\n" + speed.text() + "\n" + losses.text();
 }
 
 }  // namespace saddle::train
