@@ -17,7 +17,7 @@ TEST(TrainingTelemetry, IsWrittenOnRequestAndGoesOnWithTheRun) {
   run.settings.runtime.telemetry = true;
   run.train(stop_after(run, 6, "auto"));
   const std::string first = read_file(path);
-  EXPECT_TRUE(first.starts_with(std::string(kTelemetryHeading) + "\n"));
+  EXPECT_TRUE(first.starts_with(kTelemetryHeading));
   EXPECT_GE(std::ranges::count(first, '\n'), 2);
   EXPECT_TRUE(run.train(resume_from("auto")).completed);
   const std::string second = read_file(path);
