@@ -13,12 +13,14 @@
 
 namespace saddle::backend {
 
-// The threads for `count` pieces of work. One under the thread sanitizer: it does not know the
-// barriers of the OpenMP library and would take its loops for races.
+// The threads for `count` pieces of work. One inside a loop that is shared already, and under the
+// thread sanitizer: it does not know the barriers of the OpenMP library and would take its loops
+// for races.
 inline int loop_threads([[maybe_unused]] const Context& context, [[maybe_unused]] int64_t count) {
 #if defined(__SANITIZE_THREAD__)
   return 1;
 #else
+  if (omp_in_parallel() != 0) return 1;
   return static_cast<int>(std::min<int64_t>(context.threads(), count));
 #endif
 }

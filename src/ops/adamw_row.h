@@ -30,10 +30,13 @@ struct AdamWConstants {
   }
 };
 
-// Writes w, m and v at [0, count): w from `before`, which may be w.
+// Writes w, m and v at [0, count): w from `before`, which may be w. One piece of machine code for
+// all callers: copies of it could fuse other multiplications with additions, and differ in the last
+// bit.
 template <class T>
-void adamw_row(const AdamWConstants<T>& constants, T keep, T scale, int64_t count,
-               const T* gradient, const T* before, T* w, T* m, T* v) {
+[[gnu::noinline, gnu::noclone]] void adamw_row(const AdamWConstants<T>& constants, T keep, T scale,
+                                               int64_t count, const T* gradient, const T* before,
+                                               T* w, T* m, T* v) {
   const AdamWConstants<T> c = constants;
   SADDLE_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) {

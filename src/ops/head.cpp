@@ -4,20 +4,56 @@
 
 namespace saddle::ops {
 
+namespace {
+
+// How the workers of a call are shared out.
+struct HeadSharing {
+  int64_t chunks;  // in work at a time
+  int64_t held;    // rows of a chunk
+};
+
+// One worker after the other, all threads on each of its products; or, where every thread gets as
+// many, whole workers side by side, one thread each: no thread waits for another inside a worker.
+// Chunks of several workers are smaller, and the same in either way: so are their sums in double.
+HeadSharing sharing_of(const Context& context, int64_t workers, int64_t rows) {
+  const int64_t threads = context.threads();
+  const bool side_by_side = workers > 1 && workers % threads == 0;
+  return {side_by_side ? threads : 1, std::min(rows, workers > 1 ? kHeadRows / 2 : kHeadRows)};
+}
+
+// fn(n, chunk) for every chunk of rows of every worker, begun.
+template <class S, class Fn>
+void for_chunks(Context& context, View<const S> x, int64_t vocabulary, View<const int32_t> targets,
+                bool keeps_all, Fn&& fn) {
+  backend::Workspace::Scope scope(context.workspace());
+  const auto [count, held] = sharing_of(context, x.workers(), x.rows());
+  std::vector<HeadChunk<S>> chunks;
+  for (int64_t i = 0; i < count; ++i) {
+    chunks.emplace_back(context, scope, held, vocabulary, keeps_all);
+  }
+  const auto worker = [&, held = held](int64_t n, HeadChunk<S>& chunk) {
+    for (int64_t first = 0; first < x.rows(); first += held) {
+      chunk.begin(targets, n, first, std::min(held, x.rows() - first));
+      fn(n, chunk);
+    }
+  };
+  if (count > 1) {
+    return backend::parallel_tasks(context, x.workers(),
+                                   [&](int64_t n, int thread) { worker(n, chunks[thread]); });
+  }
+  for (int64_t n = 0; n < x.workers(); ++n) worker(n, chunks[0]);
+}
+
+}  // namespace
+
 template <class S>
 void head_loss(Context& context, View<const S> x, View<const S> table, View<const int32_t> targets,
                View<S> losses) {
   check_shape(losses.same_shape(x.workers(), x.rows(), 1), "head_loss", "losses");
-  backend::Workspace::Scope scope(context.workspace());
-  const int64_t held = std::min(x.rows(), kHeadRows);
-  HeadChunk<S> chunk(context, scope, held, table.rows(), false);
-  for (int64_t n = 0; n < x.workers(); ++n) {
-    for (int64_t first = 0; first < x.rows(); first += held) {
-      chunk.begin(targets, n, first, std::min(held, x.rows() - first));
-      chunk.make_exponentials(x, table);
-      chunk.write_losses(losses);
-    }
-  }
+  for_chunks<S>(context, x, table.rows(), targets, false, [&](int64_t, HeadChunk<S>& chunk) {
+    chunk.make_exponentials(x, table);
+    chunk.write_losses(losses);
+  });
 }
 
 template <class S>
@@ -26,32 +62,23 @@ void head_loss_and_gradient(Context& context, View<const S> x, View<const S> tab
                             View<S> losses, View<S> dx, View<S> dtable) {
   check_shape(losses.same_shape(x.workers(), x.rows(), 1), "head_loss_and_gradient", "losses");
   check_shape(dx.same_shape(x.workers(), x.rows(), x.cols()), "head_loss_and_gradient", "dx");
-  backend::Workspace::Scope scope(context.workspace());
-  const int64_t held = std::min(x.rows(), kHeadRows);
-  HeadChunk<S> chunk(context, scope, held, table.rows(), true);
-  for (int64_t n = 0; n < x.workers(); ++n) {
-    for (int64_t first = 0; first < x.rows(); first += held) {
-      chunk.begin(targets, n, first, std::min(held, x.rows() - first));
-      chunk.make_exponentials(x, table);
-      chunk.write_losses(losses);
-      chunk.make_gradients(x, table, static_cast<Plane<S>>(weights[n]), dx, dtable);
-    }
-  }
+  for_chunks<S>(context, x, table.rows(), targets, true, [&](int64_t n, HeadChunk<S>& chunk) {
+    chunk.make_exponentials(x, table);
+    chunk.write_losses(losses);
+    chunk.make_gradients(x, table, static_cast<Plane<S>>(weights[n]), dx, dtable);
+  });
 }
 
 template <class S>
-int64_t head_scratch(int64_t rows, int64_t vocabulary) {
-  const int64_t held = std::min(rows, kHeadRows);
-  return scratch_bytes<S>(held * vocabulary) +
-         scratch_bytes<Plane<S>>(held * tile_count(vocabulary)) +
-         (held * static_cast<int64_t>(sizeof(ShiftedSum<S>)) + 63) / 64 * 64 +
-         scratch_bytes<S>(held);
+int64_t head_scratch(const Context& context, int64_t workers, int64_t rows, int64_t vocabulary) {
+  const auto [chunks, held] = sharing_of(context, workers, rows);
+  return chunks * chunk_scratch<S>(held, vocabulary);
 }
 
 #define SADDLE_INSTANTIATE(S)                                                             \
   template void head_loss<S>(Context&, View<const S>, View<const S>, View<const int32_t>, \
                              View<S>);                                                    \
-  template int64_t head_scratch<S>(int64_t, int64_t);
+  template int64_t head_scratch<S>(const Context&, int64_t, int64_t, int64_t);
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 #define SADDLE_INSTANTIATE(S)                                                                    \

@@ -9,7 +9,9 @@
 // second turns those into dz and multiplies, again a tile at a time. The gradient is made together
 // with the loss, while the exponentials are there: weights[n] is the derivative of what is wanted
 // (the mean over all targets of an update, say) by each loss of worker n.
-// Cost: 2 M V C operations (loss) or 6 M V C (gradient too), 1 exp and 3 or 6 moves per logit.
+// Where every thread gets as many workers, whole workers are computed side by side, one thread
+// each, in chunks of fewer rows; the bits may then differ from those of a worker alone. Cost: 2 M V
+// C operations (loss) or 6 M V C (gradient too), 1 exp and 3 or 6 moves per logit.
 #pragma once
 
 #include <span>
@@ -35,8 +37,8 @@ void head_loss_and_gradient(Context& context, View<const S> x, View<const S> tab
                             View<const int32_t> targets, std::span<const double> weights,
                             View<S> losses, View<S> dx, View<S> dtable);
 
-// Scratch of either in bytes, for `rows` rows of a worker.
+// Scratch of either in bytes, for `rows` rows of each worker.
 template <class S>
-int64_t head_scratch(int64_t rows, int64_t vocabulary);
+int64_t head_scratch(const Context& context, int64_t workers, int64_t rows, int64_t vocabulary);
 
 }  // namespace saddle::ops

@@ -11,6 +11,15 @@ inline int64_t tile_count(int64_t vocabulary) {
   return (vocabulary + kHeadColumns - 1) / kHeadColumns;
 }
 
+// Scratch in bytes of a chunk of at most `capacity` rows that keeps all its exponentials.
+template <class S>
+int64_t chunk_scratch(int64_t capacity, int64_t vocabulary) {
+  return scratch_bytes<S>(capacity * vocabulary) +
+         scratch_bytes<Plane<S>>(capacity * tile_count(vocabulary)) +
+         (capacity * static_cast<int64_t>(sizeof(ShiftedSum<S>)) + 63) / 64 * 64 +
+         scratch_bytes<S>(capacity);
+}
+
 // A chunk of at most kHeadRows rows of one worker, and what is known of its logits.
 template <class S>
 class HeadChunk {

@@ -7,8 +7,11 @@
 namespace saddle::ops {
 namespace {
 
-// Columns that are mixed at a time: those of some ten workers stay in a core's cache.
-constexpr int64_t kColumns = 512;
+// Columns that are mixed at a time: so many that memory is read and written in long runs, worker by
+// worker, and few enough that a core's cache holds those of some four workers.
+constexpr int64_t kColumns = 16384;
+// Columns that are summed at a time.
+constexpr int64_t kSums = 512;
 
 // The entries of W that are not zero, row by row, so that one-peer topologies cost two of them, and
 // which rows repeat the one before, so that complete mixing costs one row.
@@ -41,14 +44,9 @@ class SparseRows {
         std::copy_n(to - kColumns, count, to);
         continue;
       }
-      double sum[kColumns] = {};
-      for (size_t e = begins_[static_cast<size_t>(i)]; e < begins_[static_cast<size_t>(i) + 1];
-           ++e) {
-        const T* from = x.row(entries_[e].worker, 0).data + first;
-        const double weight = entries_[e].weight;
-        for (int64_t c = 0; c < count; ++c) sum[c] += weight * static_cast<double>(from[c]);
+      for (int64_t at = 0; at < count; at += kSums) {
+        sum_row<T>(static_cast<size_t>(i), x, first + at, std::min(kSums, count - at), to + at);
       }
-      for (int64_t c = 0; c < count; ++c) to[c] = static_cast<T>(sum[c]);
     }
   }
 
@@ -57,6 +55,18 @@ class SparseRows {
     int64_t worker;
     double weight;
   };
+
+  template <class T>
+  void sum_row(size_t i, View<const T> x, int64_t first, int64_t count, T* to) const {
+    double sum[kSums] = {};
+    for (size_t e = begins_[i]; e < begins_[i + 1]; ++e) {
+      const T* from = x.row(entries_[e].worker, 0).data + first;
+      const double weight = entries_[e].weight;
+      for (int64_t c = 0; c < count; ++c) sum[c] += weight * static_cast<double>(from[c]);
+    }
+    for (int64_t c = 0; c < count; ++c) to[c] = static_cast<T>(sum[c]);
+  }
+
   int64_t workers_;
   std::vector<Entry> entries_;
   std::vector<size_t> begins_;
@@ -70,15 +80,20 @@ void store(const T* mixed, int64_t first, int64_t count, View<T> x) {
   }
 }
 
-// fn(first, count, memory) for blocks of the columns [begin, end), with memory for N blocks.
+// fn(first, count, memory) for blocks of the columns [begin, end), with memory for N blocks. Each
+// thread walks through blocks that follow each other: two that take turns in the same pages of
+// memory are several times slower.
 template <class T, class Fn>
 void for_blocks(Context& context, int64_t workers, int64_t begin, int64_t end, Fn&& fn) {
   backend::Workspace::Scope scope(context.workspace());
-  T* memory = scope.take<T>(context.threads() * workers * kColumns);
+  const int64_t shares = context.threads();
+  T* memory = scope.take<T>(shares * workers * kColumns);
   const int64_t blocks = (end - begin + kColumns - 1) / kColumns;
-  backend::parallel_tasks(context, blocks, [&](int64_t block, int thread) {
-    const int64_t first = begin + block * kColumns;
-    fn(first, std::min(kColumns, end - first), memory + thread * workers * kColumns);
+  backend::parallel_tasks(context, shares, [&](int64_t share, int) {
+    for (int64_t block = blocks * share / shares; block < blocks * (share + 1) / shares; ++block) {
+      const int64_t first = begin + block * kColumns;
+      fn(first, std::min(kColumns, end - first), memory + share * workers * kColumns);
+    }
   });
 }
 
@@ -134,11 +149,11 @@ void adamw_update_mixed(Context& context, AdamWStep step, const Mixing& mixing,
 template <class T>
 void worker_mean(Context& context, View<const T> x, View<T> y) {
   check_row(x.rows() == 1 && y.same_shape(1, 1, x.cols()), "worker_mean");
-  const int64_t blocks = (x.cols() + kColumns - 1) / kColumns;
+  const int64_t blocks = (x.cols() + kSums - 1) / kSums;
   backend::parallel_for(context, blocks, [&](int64_t block) {
-    const int64_t first = block * kColumns;
-    const int64_t count = std::min(kColumns, x.cols() - first);
-    double sum[kColumns] = {};
+    const int64_t first = block * kSums;
+    const int64_t count = std::min(kSums, x.cols() - first);
+    double sum[kSums] = {};
     for (int64_t n = 0; n < x.workers(); ++n) {
       const T* from = x.row(n, 0).data + first;
       for (int64_t c = 0; c < count; ++c) sum[c] += static_cast<double>(from[c]);
@@ -152,13 +167,13 @@ void worker_mean(Context& context, View<const T> x, View<T> y) {
 template <class T>
 double consensus_distance(Context& context, View<const T> x) {
   check_row(x.rows() == 1, "consensus_distance");
-  const int64_t blocks = (x.cols() + kColumns - 1) / kColumns;
+  const int64_t blocks = (x.cols() + kSums - 1) / kSums;
   std::vector<double> parts(static_cast<size_t>(blocks));
   const auto workers = static_cast<double>(x.workers());
   backend::parallel_for(context, blocks, [&](int64_t block) {
-    const int64_t first = block * kColumns;
-    const int64_t count = std::min(kColumns, x.cols() - first);
-    double mean[kColumns] = {};
+    const int64_t first = block * kSums;
+    const int64_t count = std::min(kSums, x.cols() - first);
+    double mean[kSums] = {};
     for (int64_t n = 0; n < x.workers(); ++n) {
       const T* from = x.row(n, 0).data + first;
       for (int64_t c = 0; c < count; ++c) mean[c] += static_cast<double>(from[c]) / workers;

@@ -17,7 +17,8 @@ namespace {
 // Whether a line stood in the file when the run was at `state`.
 bool written_before(const Json& line, const RunState& state) {
   const std::string type = line.at("type").get<std::string>();
-  if (type == kTrainLine) return line.at("step").get<int64_t>() <= state.step;
+  if (type == kTrainLine || type == kWorkersLine)
+    return line.at("step").get<int64_t>() <= state.step;
   if (type == kEvaluationLine) return line.at("epoch").get<int64_t>() <= state.evaluated_epochs;
   return false;  // the validation at the end is done again
 }

@@ -31,6 +31,7 @@ class MetricsFile {
 
 // The kinds of a line, its "type".
 inline constexpr const char* kTrainLine = "train";
+inline constexpr const char* kWorkersLine = "workers";        // of several workers, every update
 inline constexpr const char* kEvaluationLine = "evaluation";  // of the fixed subset
 inline constexpr const char* kValidationLine = "validation";  // of the whole split
 

@@ -145,6 +145,14 @@ class Trainer {
     log_.progress(fmt::format("step {}/{}  epoch {}/{}  loss {:.4f}  {} tokens/s  time left {}",
                               state_.step, plan.total_updates(), epoch, plan.epochs(),
                               result.mean_loss(), human_count(speed), human_duration(time_left())));
+    if (workers() > 1) {
+      metrics_.append({{"type", kWorkersLine},
+                       {"step", state_.step},
+                       {"loss", json_number(result.mean_loss())},
+                       {"largest_loss", json_number(result.largest_loss())},
+                       {"grad_norm", json_number(result.largest_grad_norm())},
+                       {"gamma", json_number(gamma)}});
+    }
     if (state_.step % session_.settings.training.log_every != 0 && !last) return;
     Json line = {
         {"type", kTrainLine},

@@ -165,7 +165,7 @@ TEST(Head, InDoubleDoesNotDependOnTheNumberOfThreads) {
 
 TEST(Head, ScratchIsWhatItSays) {
   Context context(2);
-  context.workspace().reserve(head_scratch<float>(kManyRows, kVocabulary));
+  context.workspace().reserve(head_scratch<float>(context, kWorkers, kManyRows, kVocabulary));
   const int64_t reserved = context.memory().bytes_now;
   head<float>(context, kManyRows);
   EXPECT_EQ(context.memory().bytes_now, reserved);

@@ -16,12 +16,13 @@ namespace {
 
 using backend::Tensor;
 
-// Sizes that end inside a block of columns, with padding behind each tensor.
-constexpr int64_t kColumns = 1280;
-const std::vector<AdamWSegment> kSegments = {{0, 1100, true}, {1152, 70, false}};
+// Sizes that end inside a block of columns, the first one in its third, with padding behind each
+// tensor.
+constexpr int64_t kColumns = 36160;
+const std::vector<AdamWSegment> kSegments = {{0, 36000, true}, {36032, 70, false}};
 
 bool is_padding(int64_t column) {
-  return !(column < 1100 || (column >= 1152 && column < 1222));
+  return !(column < 36000 || (column >= 36032 && column < 36102));
 }
 
 template <class T>

@@ -170,6 +170,27 @@ TEST(PackedRun, LogsWhatTheWorkersDo) {
   EXPECT_EQ(read_json(run.file("result.json")).at("workers"), 3);
 }
 
+TEST(PackedRun, LogsTheWorkersOfEveryUpdate) {
+  SmallRun every, run;
+  for (SmallRun* each : {&every, &run}) three_workers(each->settings);
+  run.settings.training.log_every = 4;
+  every.train();
+  run.train();
+  std::vector<Json> train_lines;
+  for (const Json& line : read_lines(every.file("metrics.jsonl"))) {
+    if (line.at("type") == "train") train_lines.push_back(line);
+  }
+  size_t updates = 0;
+  for (const Json& line : read_lines(run.file("metrics.jsonl"))) {
+    if (line.at("type") != "workers") continue;
+    const Json& expected = train_lines.at(updates++);
+    for (const char* key : {"step", "loss", "largest_loss", "grad_norm", "gamma"}) {
+      EXPECT_EQ(line.at(key), expected.at(key)) << key << " of " << updates;
+    }
+  }
+  EXPECT_EQ(updates, 15);
+}
+
 // With a rate of 0 there is nothing to be a share of.
 TEST(PackedRun, RefusesAdaptiveConsensusWithoutARate) {
   SmallRun run;
