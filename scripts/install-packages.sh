@@ -2,9 +2,10 @@
 # Installs the Debian 12 packages that building, testing, figures and the quickstart need, as root or
 # through sudo. Packages that are there already are not asked for, so it also works offline.
 #
-#   scripts/install-packages.sh [--lint] [--list]
-#     --lint  also what scripts/format.sh and scripts/lint.sh need
-#     --list  print the names and install nothing
+#   scripts/install-packages.sh [--lint] [--tests] [--list]
+#     --lint   also what scripts/format.sh and scripts/lint.sh need
+#     --tests  also what single tests need, which skip without it
+#     --list   print the names and install nothing
 set -euo pipefail
 
 packages=(
@@ -21,10 +22,18 @@ packages=(
   bible-kjv
 )
 
+for_tests=(
+  # a cluster of one node
+  munge slurmctld slurmd slurm-client slurmdbd mariadb-server-core mariadb-client-core
+  # a browser, for the page of a report
+  chromium
+)
+
 list_only=false
 for argument in "$@"; do
   case "$argument" in
     --lint) packages+=(clang-format clang-tidy libomp-dev) ;;
+    --tests) packages+=("${for_tests[@]}") ;;
     --list) list_only=true ;;
     *) echo "install-packages.sh: unknown option $argument" >&2; exit 2 ;;
   esac

@@ -75,6 +75,7 @@ run_preset() {
 }
 
 scripts/install-packages.sh
+scripts/install-packages.sh --tests || echo "test.sh: the tests that need those packages skip" >&2
 run_preset release ""
 if $all; then
   run_preset asan-ubsan ""

@@ -4,7 +4,9 @@
 #include "base/exit_codes.h"
 #include "base/stop.h"
 #include "bench/sweep_run.h"
+#include "cluster/sweep_submission.h"
 #include "commands.h"
+#include "submission_options.h"
 
 namespace saddle::app {
 namespace {
@@ -13,6 +15,9 @@ struct SweepCommand {
   SettingsOptions settings;
   std::vector<std::string> grid;
   std::string output;
+  bool slurm = false;
+  int64_t at_once = 0;
+  SubmissionValues control;
 
   bench::SweepPlan plan() const {
     std::vector<bench::GridAxis> axes;
@@ -20,9 +25,17 @@ struct SweepCommand {
     return bench::plan_sweep(settings.configs, settings.overrides, axes, output);
   }
 
+  int submit(const std::function<int()>& stop, Log& log) const {
+    const auto outcome = cluster::submit_sweep({plan(), at_once, control.resolved()}, stop, log);
+    print(cluster::submission_table(outcome.submission));
+    print(bench::sweep_table(outcome.summary));
+    return outcome.finished || control.no_watch ? kExitSuccess : kExitStopped;
+  }
+
   int run() const {
     const StopSignals signals;
     Log log;
+    if (slurm) return submit([&signals] { return signals.requested(); }, log);
     const bench::SweepOutcome outcome = bench::run_sweep(
         plan(), bench::start_training, [&signals] { return signals.requested(); }, log);
     print(bench::sweep_table(outcome.summary));
@@ -48,6 +61,19 @@ void add_sweep(CLI::App& program, Action& action) {
                    "Directory of the runs and of summary.json; an interrupted sweep continues")
       ->type_name("DIR")
       ->required();
+  command
+      ->add_flag("--slurm", values->slurm,
+                 "Train on a Slurm cluster, as one job array, and watch it; the options below are "
+                 "for that")
+      ->group("Slurm");
+  CLI::App* slurm = command->add_option_group("Slurm");
+  slurm
+      ->add_option("--at-once", values->at_once,
+                   "Runs at the same time; 0: as many as Slurm lets run")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add_submission_options(*slurm, values->control);
   command->callback([values, &action] { action = [values] { return values->run(); }; });
 }
 

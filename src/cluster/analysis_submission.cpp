@@ -43,14 +43,9 @@ Limit partition_limit(const Site& site) {
 TimePlan times_of(const AnalysisSubmission& request, const AnalysisPlan& plan,
                   const std::vector<const Checkpoint*>& items, const Limit& limit, Json& timing) {
   const auto count = static_cast<int64_t>(items.size());
-  if (request.walltime_hours) {
-    if (!(*request.walltime_hours > 0) || !(*request.walltime_hours < 1e5)) {
-      fail(ErrorKind::kUsage, "--walltime-hours is {}: a number above 0 was expected",
-           *request.walltime_hours);
-    }
-    timing = {{"walltime_hours", *request.walltime_hours}};
-    return plan_given_time(count, request.jobs,
-                           static_cast<int64_t>(3600 * *request.walltime_hours), limit.seconds);
+  if (const auto seconds = request.control.wall_seconds()) {
+    timing = {{"walltime_hours", *request.control.walltime_hours}};
+    return plan_given_time(count, request.jobs, *seconds, limit.seconds);
   }
   if (!request.profile) {
     fail(ErrorKind::kConfig,
@@ -74,14 +69,14 @@ std::string joined_names(const Checkpoint& checkpoint) {
 Submission new_submission(const AnalysisSubmission& request, const AnalysisPlan& plan,
                           const std::vector<const Checkpoint*>& items) {
   const Path output = std::filesystem::absolute(request.analysis.output).lexically_normal();
-  const Limit limit = partition_limit(request.site);
+  const Limit limit = partition_limit(request.control.site);
   Submission submission;
   submission.token = new_token(output);
   submission.directory = std::filesystem::current_path();
-  submission.site = request.site;
+  submission.site = request.control.site;
   Json timing;
   const TimePlan times = times_of(request, plan, items, limit, timing);
-  timing["rule"] = request.walltime_hours
+  timing["rule"] = request.control.walltime_hours
                        ? "given"
                        : "twice the estimate plus 30 minutes, rounded up to an hour";
   check_limit(times, limit.seconds, limit.partition);
@@ -132,14 +127,13 @@ class AnalysisJobs {
     const Path& output = request_.analysis.output;
     results_.emplace(output, request_.analysis.run, plan_.identity());
     Driver driver(record_, request_.resume ? found() : begun(), log_);
-    for (const auto& [index, id] : request_.adopt) driver.adopt(index, id);
-    for (const int64_t index : request_.forget) driver.forget(index);
-    driver.report_lost();
     if (request_.resume) driver.refresh();
+    driver.apply(request_.control);
+    driver.report_lost();
     driver.submit_due(stop_);
     AnalysisSubmissionOutcome outcome;
-    const WatchEnd end =
-        request_.watch ? driver.watch(request_.watching, stop_) : WatchEnd::kStopped;
+    const WatchEnd end = request_.control.watch ? driver.watch(request_.control.watching, stop_)
+                                                : WatchEnd::kStopped;
     log_.finish_progress();
     if (end == WatchEnd::kUnsettled) driver.fail_unsettled(resume_words());
     if (end == WatchEnd::kStopped) {
@@ -279,7 +273,7 @@ std::string describe_analysis_submission(const AnalysisSubmission& request) {
     const Work& work = submission.work[i];
     table.add({std::to_string(i), slurm_time(work.wall_seconds), work.title});
   }
-  const Limit limit = partition_limit(request.site);
+  const Limit limit = partition_limit(request.control.site);
   const std::string bound = limit.known
                                 ? fmt::format("limit of the partition {}: {}", limit.partition,
                                               limit.seconds ? slurm_time(*limit.seconds) : "none")

@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/files.h"
@@ -21,14 +20,9 @@ namespace saddle::cluster {
 struct AnalysisSubmission {
   curvature::AnalysisOptions analysis;  // of the whole; its output is the directory of all
   int64_t jobs = 1;
-  std::optional<double> walltime_hours;  // of each job; nothing: from `profile`
-  std::optional<Path> profile;           // a finished analysis whose times are taken
-  Site site;
+  std::optional<Path> profile;  // a finished analysis that tells times, without walltime_hours
   bool resume = false;
-  bool watch = true;  // false: return when everything is submitted
-  WatchOptions watching;
-  std::vector<std::pair<int64_t, std::string>> adopt;  // work and its job
-  std::vector<int64_t> forget;
+  SubmissionControl control;
 };
 
 struct AnalysisSubmissionOutcome {

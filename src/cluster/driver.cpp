@@ -65,6 +65,15 @@ std::string counts_text(const Submission& submission) {
 
 }  // namespace
 
+std::optional<int64_t> SubmissionControl::wall_seconds() const {
+  if (!walltime_hours) return std::nullopt;
+  if (!(*walltime_hours > 0) || !(*walltime_hours < 1e5)) {
+    fail(ErrorKind::kUsage, "--walltime-hours is {}: a number above 0 was expected",
+         *walltime_hours);
+  }
+  return static_cast<int64_t>(3600 * *walltime_hours);
+}
+
 Driver::Driver(Path record, Submission submission, Log& log)
     : record_(std::move(record)),
       jobs_(record_.parent_path() / "jobs"),
@@ -90,12 +99,30 @@ void Driver::adopt(int64_t index, const std::string& id) {
 }
 
 void Driver::forget(int64_t index) {
-  if (index < 0 || index >= static_cast<int64_t>(submission_.work.size()) ||
-      !submission_.work[static_cast<size_t>(index)].lost()) {
-    fail(ErrorKind::kUsage, "--forget {}: work {} is not one whose job id was lost", index, index);
+  const auto known = static_cast<int64_t>(submission_.work.size());
+  const Work* work =
+      index < 0 || index >= known ? nullptr : &submission_.work[static_cast<size_t>(index)];
+  const bool unknown =
+      work != nullptr && work->open() && work->last()->found.state == JobState::kUnknown;
+  if (work == nullptr || !(work->lost() || unknown)) {
+    fail(ErrorKind::kUsage,
+         "--forget {}: work {} is not one whose job id was lost or whose state is unknown", index,
+         index);
   }
   submission_.work[static_cast<size_t>(index)].attempts.back().refusal =
       "by a person's word there is no such job";
+  save();
+}
+
+void Driver::apply(const SubmissionControl& control) {
+  for (const auto& [index, id] : control.adopt) adopt(index, id);
+  for (const int64_t index : control.forget) forget(index);
+  submission_.site = control.site;
+  if (const auto seconds = control.wall_seconds()) {
+    for (Work& work : submission_.work) {
+      if (work.due()) work.wall_seconds = *seconds;
+    }
+  }
   save();
 }
 
@@ -186,7 +213,22 @@ void Driver::submit_group(const std::vector<int64_t>& due) {
   }
 }
 
+// A node that failed, or a preemption, may have been seen as the end of a job that then began anew.
+void Driver::revive() {
+  for (Work& work : submission_.work) {
+    if (!work.due() || work.last() == nullptr || work.last()->id.empty()) continue;
+    Attempt& attempt = work.attempts.back();
+    const Evidence evidence{ask_queue({attempt.id}, attempt.cluster), std::nullopt, std::nullopt};
+    const Judgement now = judge(attempt.id, attempt.name, evidence);
+    if (now.state != JobState::kPending && now.state != JobState::kRunning) continue;
+    attempt.found = now;
+    attempt.changed = utc_timestamp();
+    log_.info("job {} ({}) is back in the queue: {}", attempt.id, work.title, now.detail);
+  }
+}
+
 void Driver::submit_due(const std::function<int()>& stop) {
+  revive();
   std::vector<int64_t> due;
   for (size_t i = 0; i < submission_.work.size(); ++i) {
     if (submission_.work[i].due()) due.push_back(static_cast<int64_t>(i));

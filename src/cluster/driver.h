@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
@@ -18,6 +19,19 @@ namespace saddle::cluster {
 struct WatchOptions {
   double poll_seconds = 15;
   double unknown_minutes = 10;  // that nothing but unknown states is watched before giving up
+};
+
+// How a person steers a submission.
+struct SubmissionControl {
+  std::optional<double> walltime_hours;  // of each job
+  Site site;
+  bool watch = true;  // false: return when everything is submitted
+  WatchOptions watching;
+  std::vector<std::pair<int64_t, std::string>> adopt;  // work and its job
+  std::vector<int64_t> forget;
+
+  // Nothing without walltime_hours. Errors: kUsage.
+  std::optional<int64_t> wall_seconds() const;
 };
 
 enum class WatchEnd {
@@ -34,16 +48,21 @@ class Driver {
 
   const Submission& submission() const { return submission_; }
 
-  // By a person's word, for work whose job id was lost. Errors: kUsage when work `index` is not
-  // lost, or the id is none.
-  void adopt(int64_t index, const std::string& id);  // it is this job
-  void forget(int64_t index);                        // there is no such job
+  // By a person's word: work whose job id was lost is this job. Errors: kUsage when work `index` is
+  // not lost, or the id is none.
+  void adopt(int64_t index, const std::string& id);
+  // By a person's word: there is no job of this work, whose id was lost or whose state is unknown.
+  // Errors: kUsage when it is of another state.
+  void forget(int64_t index);
+  // What the control says of lost and unknown work, and a new time limit for what is due.
+  void apply(const SubmissionControl& control);
 
   // Tells of lost work how a person can reconcile it.
   void report_lost();
 
-  // Submits what is due: a job for each piece of work, or one array. After a refusal nothing
-  // more is submitted. Lost work is never submitted. `stop`: asked between two jobs.
+  // Submits what is due: a job for each piece of work, or one array; but not what Slurm itself put
+  // back into the queue after a failure. After a refusal nothing more is submitted. Lost work is
+  // never submitted. `stop`: asked between two jobs.
   // Errors: those of check_slurm_answers().
   void submit_due(const std::function<int()>& stop);
 
@@ -64,6 +83,7 @@ class Driver {
                                     const std::vector<int64_t>& due, int64_t attempt);
 
  private:
+  void revive();
   void submit_group(const std::vector<int64_t>& due);
   void save() const { write_submission(record_, submission_); }
 

@@ -50,6 +50,16 @@ Judgement of_note(const EndNote& note) {
           fmt::format("{}:0", note.exit_code)};
 }
 
+// The queue does not tell it.
+void add_exit_code(const JobRow* accounting, const EndNote* note, Judgement& judgement) {
+  if (accounting != nullptr && state_of_slurm(accounting->state) == judgement.state) {
+    judgement.exit_code = accounting->exit_code;
+  } else if (note) {
+    judgement.exit_code = fmt::format("{}:0", note->exit_code);
+  }
+  if (!judgement.exit_code.empty()) judgement.detail += " " + judgement.exit_code;
+}
+
 }  // namespace
 
 std::optional<EndNote> parse_end_note(std::string_view text) {
@@ -64,9 +74,11 @@ std::optional<EndNote> parse_end_note(std::string_view text) {
 Judgement judge(const std::string& id, const std::string& name, const Evidence& evidence) {
   const Found queue = find(evidence.queue, id, name);
   const Found accounting = find(evidence.accounting, id, name);
+  const EndNote* note = evidence.note && evidence.note->id == id ? &*evidence.note : nullptr;
   std::string unclear;
   if (queue.row != nullptr) {
-    const Judgement judgement = of_queue(*queue.row);
+    Judgement judgement = of_queue(*queue.row);
+    if (ended_in_failure(judgement.state)) add_exit_code(accounting.row, note, judgement);
     if (judgement.state != JobState::kUnknown) return judgement;
     unclear = fmt::format("squeue says {}", queue.row->state);
   }
@@ -78,9 +90,7 @@ Judgement judge(const std::string& id, const std::string& name, const Evidence& 
     if (judgement.state != JobState::kUnknown && !evidence.queue) return judgement;
     if (unclear.empty()) unclear = fmt::format("sacct says {}", judgement.detail);
   }
-  if (evidence.note && evidence.note->id == id && queue.row == nullptr) {
-    return of_note(*evidence.note);
-  }
+  if (note != nullptr && queue.row == nullptr) return of_note(*note);
   Judgement unknown;
   unknown.detail = unclear;
   for (const Found& found : {queue, accounting}) {

@@ -168,8 +168,8 @@ std::string submission_table(const Submission& submission) {
     const Attempt* attempt = work.last();
     table.add({work.title, attempt == nullptr ? "-" : std::to_string(attempt->number),
                attempt == nullptr || attempt->id.empty() ? "-" : attempt->id,
-               slurm_time(work.wall_seconds), attempt == nullptr ? "-" : attempt->changed,
-               state_text(work)});
+               work.wall_seconds == 0 ? "-" : slurm_time(work.wall_seconds),
+               attempt == nullptr ? "-" : attempt->changed, state_text(work)});
   }
   std::string text = table.text();
   for (const Work& work : submission.work) {

@@ -153,6 +153,18 @@ TEST_F(DriverTest, OnlyWhatEndedInFailureIsSubmittedAgain) {
   EXPECT_EQ(again.submission().work[1].attempts.size(), 2u);
 }
 
+TEST_F(DriverTest, AFailedJobThatSlurmPutBackIsNotSubmittedAgain) {
+  Driver jobs = driver();
+  jobs.submit_due(go_on);
+  slurm_.answer("sacct", FakeSlurm::accounting("NODE_FAIL", "0:0"));
+  EXPECT_EQ(jobs.watch(quick_, go_on), WatchEnd::kUnsettled);
+  slurm_.answer("squeue", "echo '102|PENDING|saddle-1234abcd-001-1|BeginTime|.'");
+  jobs.submit_due(go_on);
+  EXPECT_EQ(id(jobs, 0), "103");
+  EXPECT_EQ(id(jobs, 1), "102");
+  EXPECT_EQ(state(jobs, 1), JobState::kPending);
+}
+
 TEST_F(DriverTest, ALostIdIsReportedAndNotSubmittedAgain) {
   slurm_.answer("sbatch",
                 "echo 'sbatch: error: Socket timed out on send/recv operation' >&2; exit 1");

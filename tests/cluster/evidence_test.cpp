@@ -36,6 +36,13 @@ TEST(Evidence, TheAccountingTellsOfFinishedJobs) {
             JobState::kSucceeded);
 }
 
+TEST(Evidence, AFailureInTheQueueGetsItsExitCodeFromElsewhere) {
+  const JobRows queue = {row("FAILED")};
+  EXPECT_EQ(judged({queue, JobRows{row("FAILED", "3:0")}, {}}).detail, "FAILED 3:0");
+  EXPECT_EQ(judged({queue, JobRows{}, EndNote{"17", 3}}).detail, "FAILED 3:0");
+  EXPECT_EQ(judged({queue, JobRows{row("RUNNING", "0:0")}, EndNote{"18", 3}}).detail, "FAILED");
+}
+
 TEST(Evidence, NothingIsNeitherSuccessNorFailure) {
   for (const auto& queue : {std::optional<JobRows>(), std::optional<JobRows>(JobRows{})}) {
     for (const auto& accounting : {std::optional<JobRows>(), std::optional<JobRows>(JobRows{})}) {

@@ -48,6 +48,26 @@ class OneNodeSlurm {
     process_->wait();
   }
 
+  // Removes the accounting record of a job, as a site's database may lose one.
+  void forget_record(const std::string& id) const {
+    const ProcessResult result =
+        run_process({"mariadb", "--no-defaults", "--user=root",
+                     "--socket=" + (directory_ / "run/my.sock").string(), "slurm_acct_db", "-e",
+                     "delete from test_job_table where id_job=" + id},
+                    {.time_limit_seconds = 60});
+    EXPECT_TRUE(result.succeeded()) << result.last_words();
+  }
+
+  // Finished jobs leave the queue after this time; until then it shows them as they ended.
+  void set_memory_of_queue(int64_t seconds) const {
+    const Path file = directory_ / "slurm.conf";
+    std::string text = read_file(file);
+    const std::string before = "MinJobAge=300";
+    text.replace(text.find(before), before.size(), "MinJobAge=" + std::to_string(seconds));
+    write_file_atomically(file, text);
+    EXPECT_TRUE(run_process({"scontrol", "reconfigure"}, {.time_limit_seconds = 60}).succeeded());
+  }
+
   // Empty when it runs.
   const std::string& why_not() const { return why_not_; }
 

@@ -13,7 +13,7 @@ skip() { echo "skip: $*"; exit 77; }
 
 folder=${1:?usage: one_node_slurm.sh FOLDER}
 PATH=$PATH:/usr/sbin:/sbin
-for program in munged slurmctld slurmd slurmdbd sbatch sacct mariadbd mariadb-install-db unshare; do
+for program in mariadb munged slurmctld slurmd slurmdbd sbatch sacct mariadbd mariadb-install-db unshare; do
   command -v "$program" >/dev/null || skip "$program is not installed (scripts/install-packages.sh --tests)"
 done
 
