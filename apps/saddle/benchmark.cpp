@@ -39,7 +39,10 @@ struct BenchmarkCommand {
         tuning ? bench::run_tuner(given, benchmark, work) : bench::run_grid(given, benchmark, work);
     log.finish_progress();
     print(bench::campaign_table(outcome.summary));
-    if (outcome.stopped) return kExitStopped;
+    if (outcome.stopped) {
+      log.info("signal {}: stopped; the same command continues", signals.requested());
+      return kExitStopped;
+    }
     if (outcome.summary["selected"].is_null()) {
       fail(ErrorKind::kDevice, "no candidate could be measured here: see summary.json in '{}'",
            output);

@@ -1,6 +1,7 @@
 // sweep: a grid of complete trainings.
 #include <memory>
 
+#include "base/error.h"
 #include "base/exit_codes.h"
 #include "base/stop.h"
 #include "bench/sweep_run.h"
@@ -39,7 +40,12 @@ struct SweepCommand {
     const bench::SweepOutcome outcome = bench::run_sweep(
         plan(), bench::start_training, [&signals] { return signals.requested(); }, log);
     print(bench::sweep_table(outcome.summary));
-    return outcome.stopped ? kExitStopped : outcome.exit_code;
+    if (outcome.stopped) return kExitStopped;
+    if (outcome.exit_code != 0) {
+      fail(error_kind(outcome.exit_code), "not every run of the sweep finished: see '{}' and logs/",
+           (Path(output) / "summary.json").string());
+    }
+    return kExitSuccess;
   }
 };
 

@@ -22,6 +22,14 @@ int exit_code(ErrorKind kind) {
   return 70;
 }
 
+ErrorKind error_kind(int code) {
+  for (const ErrorKind kind : {ErrorKind::kUsage, ErrorKind::kConfig, ErrorKind::kData,
+                               ErrorKind::kIo, ErrorKind::kNumeric, ErrorKind::kDevice}) {
+    if (exit_code(kind) == code) return kind;
+  }
+  return ErrorKind::kInternal;
+}
+
 std::vector<ExitCode> exit_codes() {
   return {{kExitSuccess, "success"},
           {exit_code(ErrorKind::kUsage), "usage"},

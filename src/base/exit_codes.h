@@ -14,6 +14,9 @@ inline constexpr int kExitStopped = 75;  // by a signal, with the work so far sa
 // The exit code of a kind of error.
 int exit_code(ErrorKind kind);
 
+// The kind of error whose code a process returned; kInternal when it is none of them.
+ErrorKind error_kind(int code);
+
 struct ExitCode {
   int code;
   std::string_view name;

@@ -73,6 +73,7 @@ class Sweep {
     write_progress(outcome.stopped ? "stopped" : "finished", nullptr);
     outcome.summary = write_summary();
     log_.finish_progress();
+    if (outcome.stopped) log_.info("signal {}: stopped; the same command continues", stop_());
     return outcome;
   }
 

@@ -42,5 +42,13 @@ TEST(ExitCodes, TheTableInDocsIsTheCode) {
   EXPECT_EQ(documented, returned);
 }
 
+TEST(ExitCodes, TellTheKindOfError) {
+  for (const ErrorKind kind : {ErrorKind::kUsage, ErrorKind::kConfig, ErrorKind::kData,
+                               ErrorKind::kIo, ErrorKind::kNumeric, ErrorKind::kDevice}) {
+    EXPECT_EQ(error_kind(exit_code(kind)), kind);
+  }
+  for (const int code : {70, 99, 139}) EXPECT_EQ(error_kind(code), ErrorKind::kInternal);
+}
+
 }  // namespace
 }  // namespace saddle

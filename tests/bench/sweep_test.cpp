@@ -244,5 +244,52 @@ TEST(SweepCommand, ContinuesToTheSameBits) {
   EXPECT_EQ(rows[2]["settings"]["optimizer.lr"], "0.01");
 }
 
+// One run without a number does not end the others, and its kind of error is that of the command.
+TEST(SweepCommand, EndsWithTheCodeOfTheRunThatFailed) {
+  const SmallSweep sweep;
+  const ProgramResult result =
+      run_saddle("sweep --config " + sweep.config.string() +
+                 " --grid optimizer.lr=1e30,0.01 --output " + sweep.output.string());
+  EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kNumeric)) << result.errors;
+  EXPECT_THAT(result.errors, HasSubstr("saddle: error: not every run"));
+  EXPECT_THAT(result.output, HasSubstr("finished"));
+  const Json rows = read_json(sweep.output / "summary.json")["rows"];
+  EXPECT_EQ(rows[0]["status"], "failed");
+  EXPECT_EQ(rows[1]["status"], "finished");
+}
+
+// A training that went on alone would keep its directory from the next call.
+TEST(SweepCommand, TakesItsTrainingWithItWhenKilled) {
+  SmallSweep sweep;
+  sweep.settings.training.max_tokens = 6'400'000;
+  sweep.settings.training.epoch_tokens = 6'400'000;
+  write_file_atomically(sweep.config, config::to_yaml(sweep.settings));
+  data::write_token_cache(sweep.directory / "longer", data::random_ids(6'400'001, 61, 1),
+                          data::random_ids(24 * 8 + 4, 61, 2), 61);
+  StartedProgram program("sweep --config " + sweep.config.string() +
+                         " --set data.cache=" + (sweep.directory / "longer").string() +
+                         " --grid optimizer.lr=0.001 --output " + sweep.output.string());
+  const Path run = sweep.output / "20m-lr0.001";
+  for (const Stopwatch watch;
+       !std::filesystem::exists(run / "metrics.jsonl") && watch.seconds() < 60;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  program.kill(SIGKILL);
+  program.wait();
+  const auto is_free = [&] {
+    try {
+      const FileLock lock(run / "lock", "the test");
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  const Stopwatch watch;
+  while (!is_free() && watch.seconds() < 20) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(is_free());
+}
+
 }  // namespace
 }  // namespace saddle::bench
