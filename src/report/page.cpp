@@ -60,27 +60,27 @@ std::string counts_text(const std::vector<Run>& runs) {
                      fmt::join(parts, ", "));
 }
 
-// The run with the least finite value, when several have one.
-size_t best_run(const Column& column, const std::vector<Run>& runs) {
-  size_t best = runs.size(), count = 0;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const Number value = column.value(runs[i]);
+// The least finite value, when several runs have one and they are not all the same.
+Number best_value(const Column& column, const std::vector<Run>& runs) {
+  Number least, most;
+  for (const Run& run : runs) {
+    const Number value = column.value(run);
     if (!value || !std::isfinite(*value)) continue;
-    ++count;
-    if (best == runs.size() || *value < *column.value(runs[best])) best = i;
+    if (!least || *value < *least) least = value;
+    if (!most || *value > *most) most = value;
   }
-  return count > 1 ? best : runs.size();
+  return least == most ? std::nullopt : least;
 }
 
 std::string results_table(const std::vector<Run>& runs, const Path& directory) {
   const std::vector<Column> shown = columns(runs);
   std::string head =
       "<th scope=\"col\">run</th><th scope=\"col\">state</th><th scope=\"col\">step</th>";
-  std::vector<size_t> best;
+  std::vector<Number> best;
   for (const Column& column : shown) {
     head += fmt::format("<th scope=\"col\" title=\"{}\">{}</th>", html(column.meaning),
                         html(column.title));
-    best.push_back(column.lower_is_better ? best_run(column, runs) : runs.size());
+    best.push_back(column.lower_is_better ? best_value(column, runs) : Number());
   }
   std::string body;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -92,9 +92,10 @@ std::string results_table(const std::vector<Run>& runs, const Path& directory) {
         name(run.status), step_text(run));
     for (size_t k = 0; k < shown.size(); ++k) {
       const std::string text = cell_text(shown[k], run);
-      const char* kind = best[k] == i ? " class=\"best\"" : text == "-" ? " class=\"none\"" : "";
+      const bool is_best = best[k] && shown[k].value(run) == best[k];
+      const char* kind = is_best ? " class=\"best\"" : text == "-" ? " class=\"none\"" : "";
       body += fmt::format("<td{}>{}{}</td>", kind, text == "-" ? "\u2013" : html(text),
-                          best[k] == i ? "<span class=\"hide\"> (lowest)</span>" : "");
+                          is_best ? "<span class=\"hide\"> (lowest)</span>" : "");
     }
     body += "</tr>\n";
   }
@@ -146,21 +147,68 @@ std::string figures(const PageContent& content) {
   return text + "</div>\n";
 }
 
-std::string group_rows(const std::vector<DifferingSetting>& settings, bool decides_numbers,
-                       size_t runs, const char* title) {
-  std::string rows;
-  for (const DifferingSetting& setting : settings) {
-    if (setting.decides_numbers != decides_numbers) continue;
-    rows += fmt::format("<tr><th scope=\"row\">{}</th>", html(setting.key));
-    for (const std::string& value : setting.values) {
-      rows += value.empty() ? "<td class=\"none\">–</td>"
-                            : fmt::format("<td><code>{}</code></td>", html(value));
-    }
-    rows += "</tr>\n";
+constexpr const char* kDecides = "decide the numbers of a run";
+constexpr const char* kDoesNot = "place, speed and records";
+
+// A key may be broken after its dots and underscores.
+std::string key_html(const std::string& key) {
+  std::string text;
+  for (const char c : html(key)) {
+    text += c;
+    if (c == '.' || c == '_') text += "<wbr>";
   }
-  if (rows.empty()) return rows;
-  return fmt::format("<tr class=\"group\"><th colspan=\"{}\" scope=\"colgroup\">{}</th></tr>\n{}",
-                     runs + 1, title, rows);
+  return text;
+}
+
+std::string value_cell(const std::string& value) {
+  if (value.empty()) return "<td class=\"none\">–</td>";
+  return fmt::format("<td><code>{}</code></td>", html(value));
+}
+
+std::string run_heading(const char* scope, size_t run, const std::vector<Run>& runs) {
+  return fmt::format("<th scope=\"{}\">{}{}</th>", scope, line_sample(run), html(runs[run].name));
+}
+
+// A row for each setting, a column for each run.
+std::string settings_by_run(const PageContent& content) {
+  std::string text = "<thead><tr><th scope=\"col\">setting</th>";
+  for (size_t i = 0; i < content.runs.size(); ++i) text += run_heading("col", i, content.runs);
+  text += "</tr></thead>\n<tbody>\n";
+  const DifferingSetting* before = nullptr;
+  for (const DifferingSetting& setting : content.settings.differing) {
+    if (before == nullptr || before->decides_numbers != setting.decides_numbers) {
+      text +=
+          fmt::format("<tr class=\"group\"><th colspan=\"{}\" scope=\"colgroup\">{}</th></tr>\n",
+                      content.runs.size() + 1, setting.decides_numbers ? kDecides : kDoesNot);
+    }
+    text += fmt::format("<tr><th scope=\"row\">{}</th>", key_html(setting.key));
+    for (const std::string& value : setting.values) text += value_cell(value);
+    text += "</tr>\n";
+    before = &setting;
+  }
+  return text + "</tbody>\n";
+}
+
+// A row for each run, a column for each setting.
+std::string runs_by_setting(const PageContent& content) {
+  const auto& differing = content.settings.differing;
+  std::string groups = "<tr><td></td>", keys = "<tr><th scope=\"col\">run</th>";
+  for (const bool decides : {true, false}) {
+    const auto count = std::ranges::count(differing, decides, &DifferingSetting::decides_numbers);
+    if (count == 0) continue;
+    groups += fmt::format("<th colspan=\"{}\" scope=\"colgroup\">{}</th>", count,
+                          decides ? kDecides : kDoesNot);
+  }
+  for (const DifferingSetting& setting : differing) {
+    keys += fmt::format("<th scope=\"col\">{}</th>", key_html(setting.key));
+  }
+  std::string text = fmt::format("<thead>{}</tr>\n{}</tr></thead>\n<tbody>\n", groups, keys);
+  for (size_t i = 0; i < content.runs.size(); ++i) {
+    text += "<tr>" + run_heading("row", i, content.runs);
+    for (const DifferingSetting& setting : differing) text += value_cell(setting.values[i]);
+    text += "</tr>\n";
+  }
+  return text + "</tbody>\n";
 }
 
 std::string settings(const PageContent& content) {
@@ -172,22 +220,18 @@ std::string settings(const PageContent& content) {
     text +=
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Settings that differ, a "
         "table that scrolls\">\n<table class=\"settings\">\n<caption class=\"hide\">Settings that "
-        "differ between the runs</caption>\n<thead><tr><th scope=\"col\">setting</th>";
-    for (size_t i = 0; i < content.runs.size(); ++i) {
-      text +=
-          fmt::format("<th scope=\"col\">{}{}</th>", line_sample(i), html(content.runs[i].name));
-    }
-    text += "</tr></thead>\n<tbody>\n";
-    text += group_rows(differing, true, content.runs.size(), "decide the numbers of a run");
-    text += group_rows(differing, false, content.runs.size(), "place, speed and records");
-    text += "</tbody>\n</table>\n</div>\n";
+        "differ between the runs</caption>\n";
+    // The longer side goes down the page.
+    text += content.runs.size() > differing.size() ? runs_by_setting(content)
+                                                   : settings_by_run(content);
+    text += "</table>\n</div>\n";
   }
   if (content.settings.common.empty()) return text;
   text += fmt::format(
       "<details><summary>{} settings and records that all have in common</summary>\n<dl>\n",
       content.settings.common.size());
   for (const auto& [key, value] : content.settings.common) {
-    text += fmt::format("<dt>{}</dt><dd><code>{}</code></dd>\n", html(key), html(value));
+    text += fmt::format("<dt>{}</dt><dd><code>{}</code></dd>\n", key_html(key), html(value));
   }
   return text + "</dl></details>\n";
 }

@@ -5,7 +5,9 @@ namespace saddle::report {
 const std::string_view kPageScript = R"js(
 (() => {
   const data = JSON.parse(document.getElementById("curves").textContent);
-  const number = (value) => value === null ? "not finite" : value.toPrecision(5).replace(/\.?0+$/, "");
+  const number = (value) => value === null ? "not finite" :
+    Math.abs(value) >= 1e4 ? Math.round(value).toLocaleString("en") : value.toPrecision(5);
+  const near = 0.03;  // of the axis
   const shown = (run) => document.getElementById("show-" + run)?.checked ?? true;
   const nearest = (points, tokens) => {
     let best = null;
@@ -34,6 +36,7 @@ const std::string_view kPageScript = R"js(
       for (const curve of chart.curves) {
         const point = nearest(curve.points, tokens);
         if (!shown(curve.run) || point === null) continue;
+        if (Math.abs(point[0] - tokens) > near * chart.tokens_axis) continue;  // it ended before
         const row = values.appendChild(document.createElement("div"));
         const sample = document.querySelector(".for-" + curve.run + " .sample");
         if (sample !== null) row.append(sample.cloneNode(true));

@@ -6,12 +6,12 @@ const std::string_view kPageStyle = R"css(
 :root {
   color-scheme: light dark;
   --paper: #fdfdfc; --card: #ffffff; --ink: #1c1e21; --soft: #5c6167; --line: #dfe1e4;
-  --grid: #e9ebed; --accent: #00568a; --best: #e3f1ea; --good: #1c6b4a; --bad: #a63a00;
+  --grid: #e9ebed; --shade: rgb(0 0 0 / 20%); --accent: #00568a; --best: #e3f1ea; --good: #1c6b4a; --bad: #a63a00;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #15171a; --card: #1c1f23; --ink: #e6e7e9; --soft: #a3a9b0; --line: #363b41;
-    --grid: #2a2e33; --accent: #7cc4f2; --best: #1d3a30; --good: #5fd0a2; --bad: #ff9d66;
+    --grid: #2a2e33; --shade: rgb(0 0 0 / 65%); --accent: #7cc4f2; --best: #1d3a30; --good: #5fd0a2; --bad: #ff9d66;
   }
 }
 * { box-sizing: border-box; }
@@ -31,18 +31,25 @@ p { margin: 0 0 0.75rem; max-width: 75ch; }
 .about { font-size: 0.85rem; margin: 0.5rem 0 0; }
 .hide { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 
-.scroll { position: relative; overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
+.scroll { position: relative; overflow-x: auto; border: 1px solid var(--line); border-radius: 8px;
+  /* A shade at a side beyond which there is more. */
+  background:
+    linear-gradient(var(--card), var(--card)) left / 2rem 100% no-repeat local,
+    linear-gradient(var(--card), var(--card)) right / 2rem 100% no-repeat local,
+    linear-gradient(to right, var(--shade), transparent) left / 0.9rem 100% no-repeat,
+    linear-gradient(to left, var(--shade), transparent) right / 0.9rem 100% no-repeat,
+    var(--card); }
 .scroll:focus-visible, summary:focus-visible, a:focus-visible, input:focus-visible + label {
   outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px;
 }
-table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: 0.9rem;
+table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: 0.875rem;
   font-variant-numeric: tabular-nums; }
-th, td { padding: 0.5rem 0.75rem; text-align: right; white-space: nowrap;
+th, td { padding: 0.5rem 0.6rem; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--line); vertical-align: top; }
 tbody tr:last-child > * { border-bottom: 0; }
 thead th { font-weight: 600; color: var(--soft); font-size: 0.8rem; line-height: 1.25;
   vertical-align: bottom; white-space: normal; }
-.settings thead th { min-width: 6.5rem; overflow-wrap: anywhere; }
+.settings thead th { min-width: 6.5rem; max-width: 16rem; overflow-wrap: break-word; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--card);
   z-index: 1; }
 th:nth-child(2), td:nth-child(2) { text-align: left; }
@@ -68,7 +75,7 @@ tr.group th { position: static; background: var(--paper); color: var(--soft); fo
 figure { margin: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-radius: 8px;
   background: var(--card); min-width: 0; }
 .plot { position: relative; height: 20rem; margin: 0.75rem 0.5rem 2.4rem 3.4rem; }
-.plot svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: hidden;
+.plot > svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: hidden;
   border-left: 1px solid var(--soft); border-bottom: 1px solid var(--soft); }
 .plot path { fill: none; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
 .grid { stroke: var(--grid); stroke-width: 1; }
@@ -136,9 +143,10 @@ footer { overflow-wrap: anywhere; margin-top: 3rem; font-size: 0.85rem; color: v
   }
   body { padding: 0; max-width: none; font-size: 10pt;
     -webkit-print-color-adjust: exact; print-color-adjust: exact; }
-  .scroll { overflow: visible; border: 0; }
+  .scroll { overflow: visible; border: 0; background: none; }
   table { font-size: 7.5pt; }
-  th, td { padding: 2pt 4pt; white-space: normal; overflow-wrap: anywhere; }
+  th, td { padding: 2pt 4pt; }
+  .results tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 30mm; }
   th:first-child, td:first-child { position: static; }
   figure, tr, li { break-inside: avoid; }
   h2 { break-after: avoid; }
@@ -146,8 +154,10 @@ footer { overflow-wrap: anywhere; margin-top: 3rem; font-size: 0.85rem; color: v
   .plot { height: 62mm; }
   .shown, .under, .values { display: none; }
   details::details-content { content-visibility: visible; height: auto; }
-  dl { columns: 2; display: block; }
-  dt { break-after: avoid; } dd { margin: 0 0 2pt; }
+  dl { columns: 2; display: block; font-size: 7.5pt; }
+  dt, dd { display: inline; }
+  dt::after { content: ": "; }
+  dd::after { content: "\A"; white-space: pre; }
   a { text-decoration: none; }
 }
 )css";

@@ -111,13 +111,28 @@ class Browser : public ::testing::Test {
 
 TEST_F(Browser, ThePageHasTheRowsAndCurvesAndNoErrors) {
   const std::string text = dom(page_);
-  EXPECT_EQ(count(text, "<th scope=\"row\"><svg"), 3u);
+  EXPECT_EQ(count(text, "<span class=\"state "), 3u);
   EXPECT_EQ(count(text, "<figure"), 4u);
   // Training loss, validation loss and throughput of three runs, the consensus distance of one.
   EXPECT_EQ(count(text, "<g class=\"curve"), 10u);
   EXPECT_EQ(count(text, "<g class=\"ring"), 2u);
   EXPECT_THAT(text, HasSubstr("class=\"values\""));  // the script ran
-  EXPECT_THAT(text, HasSubstr("optimizer.lr"));
+  EXPECT_THAT(text, HasSubstr("optimizer.<wbr>lr"));
+}
+
+TEST_F(Browser, ThePointerShowsTheValuesOfTheRunsThatAreDrawn) {
+  const Path pointed = directory_ / "pointed.html";
+  write_file_atomically(
+      pointed, replaced(read_file(page_), "</body>",
+                        "<script>document.getElementById('show-2').click();"
+                        "const plot = document.querySelector('#train_loss .plot');"
+                        "const box = plot.getBoundingClientRect();"
+                        "plot.dispatchEvent(new PointerEvent('pointermove', {clientX: box.left + "
+                        "0.98 * box.width}));document.title = getComputedStyle("
+                        "document.querySelector('#train_loss .run-2')).display;</script></body>"));
+  const std::string text = dom(pointed);
+  EXPECT_EQ(count(text, "<b>3.2500</b>"), 2u);  // of the two runs that are left, in update 4
+  EXPECT_THAT(text, HasSubstr("<title>none</title>"));
 }
 
 TEST_F(Browser, ThePageIsNoWiderThanAPhone) {
