@@ -1,6 +1,7 @@
 #include "ops/mixing.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/adamw_row.h"
 
@@ -56,13 +57,16 @@ class SparseRows {
     double weight;
   };
 
+  // With a fused multiply-add that is not left to the compiler, which takes another one for the
+  // last few columns: the sum of a column must not depend on where its block begins.
   template <class T>
   void sum_row(size_t i, View<const T> x, int64_t first, int64_t count, T* to) const {
     double sum[kSums] = {};
     for (size_t e = begins_[i]; e < begins_[i + 1]; ++e) {
       const T* from = x.row(entries_[e].worker, 0).data + first;
       const double weight = entries_[e].weight;
-      for (int64_t c = 0; c < count; ++c) sum[c] += weight * static_cast<double>(from[c]);
+      for (int64_t c = 0; c < count; ++c)
+        sum[c] = std::fma(weight, static_cast<double>(from[c]), sum[c]);
     }
     for (int64_t c = 0; c < count; ++c) to[c] = static_cast<T>(sum[c]);
   }
