@@ -49,15 +49,35 @@ class Saddle:
                     part for item in o.set for part in ("--set", item)]
 
     def train(self, updates):
+        """The directory of a short run: weights, and settings as a file."""
         output = self.folder / f"run-{self.runs}"
         self.runs += 1
         run([self.options.saddle, "train"] + self.settings(updates, output), self.options.threads)
-        lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-        rates = [line["tokens_per_second"] for line in lines if "grad_norm" in line][1:]
-        result = json.loads((output / "result.json").read_text())
-        return {"program": "saddle", "tokens_per_second": statistics.median(rates),
-                "first_update_seconds": result["seconds"]["first_update"],
-                "peak_bytes": result["peak_memory_bytes"], "output": output}
+        return output
+
+    def measure(self, updates):
+        """Timed updates behind one that is not timed; no evaluation, no checkpoint."""
+        record = self.folder / "record.json"
+        run([self.options.saddle, "benchmark-worker"]
+            + self.settings(1 + updates, self.folder / "unused")
+            + ["--warmup", "1", "--steps", str(updates), "--windows", "1", "--output", str(record)],
+            self.options.threads)
+        result = json.loads(record.read_text())
+        return {"program": "saddle", "tokens_per_second": result["tokens_per_second"],
+                "first_update_seconds": result["first_update_seconds"],
+                "peak_bytes": result["peak_memory_bytes"], "settings": result["settings"]}
+
+
+def nested(settings):
+    """{"a.b": x} as {"a": {"b": x}}."""
+    result = {}
+    for key, value in settings.items():
+        *sections, name = key.split(".")
+        place = result
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[name] = value
+    return result
 
 
 def pytorch(options, python, work, settings, updates, extra=()):
@@ -69,7 +89,7 @@ def pytorch(options, python, work, settings, updates, extra=()):
 def check_same_loss(options, saddle, python):
     """The loss of trained weights on the same validation targets, by both programs: the work must be
     the same before it is timed. The cache's validation split is cut to whole microbatches."""
-    output = saddle.train(2)["output"]
+    output = saddle.train(2)
     weights = output / "final.safetensors"
     text = run([options.saddle, "evaluate"] + saddle.settings(2, output) +
                ["--checkpoint", str(weights), "--full", "--json"], options.threads)
@@ -113,12 +133,13 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         saddle = Saddle(options, Path(folder))
         if options.skip_loss_check:
-            settings = saddle.train(1 + options.updates)["output"] / "resolved.yaml"
+            settings = Path(folder) / "settings.json"
+            settings.write_text(json.dumps(nested(saddle.measure(1)["settings"])))
         else:
             settings = check_same_loss(options, saddle, pythons[0])
         rows = {}
         for _ in range(options.rounds):
-            ours = saddle.train(1 + options.updates)
+            ours = saddle.measure(options.updates)
             rows.setdefault("saddle", []).append((ours, 1.0))
             for python in pythons:
                 for mode in modes:

@@ -13,9 +13,9 @@ import yaml
 
 
 def read_settings(run_or_config):
-    """The `model` and `training` sections of a resolved.yaml."""
+    """The sections of a resolved.yaml, or of a JSON file like it."""
     with open(run_or_config) as file:
-        return yaml.safe_load(file)
+        return json.load(file) if Path(run_or_config).suffix == ".json" else yaml.safe_load(file)
 
 
 def read_safetensors(path):
