@@ -164,9 +164,11 @@ Json source_description() {
 std::string submission_table(const Submission& submission) {
   TextTable table;
   table.add({"work", "attempt", "job", "limit", "since", "state"});
-  for (const Work& work : submission.work) {
+  for (size_t i = 0; i < submission.work.size(); ++i) {
+    const Work& work = submission.work[i];
     const Attempt* attempt = work.last();
-    table.add({work.title, attempt == nullptr ? "-" : std::to_string(attempt->number),
+    table.add({fmt::format("{} {}", i, work.title),
+               attempt == nullptr ? "-" : std::to_string(attempt->number),
                attempt == nullptr || attempt->id.empty() ? "-" : attempt->id,
                work.wall_seconds == 0 ? "-" : slurm_time(work.wall_seconds),
                attempt == nullptr ? "-" : attempt->changed, state_text(work)});

@@ -76,7 +76,8 @@ Json source_description();
 // what differs.
 void check_same_source(const Submission& submission, const Path& file);
 
-// A row for each piece of work: what, attempt, job, state, since when, and the log.
+// A row for each piece of work: its number and title, the last attempt, job, time limit, state and
+// since when, and below them the logs.
 std::string submission_table(const Submission& submission);
 
 }  // namespace saddle::cluster

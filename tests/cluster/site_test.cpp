@@ -94,5 +94,30 @@ TEST(Site, TheScriptGivesTheSameOptions) {
   EXPECT_EQ(result.output, expected);
 }
 
+// Started again by Slurm, training goes on from its newest state, whatever it began with.
+TEST(Site, TheScriptResumesTrainingOnARestart) {
+  const TemporaryDirectory directory;
+  const auto words = [&](const std::string& restarts, const std::vector<std::string>& more) {
+    std::vector<std::string> command = {"env",
+                                        "SLURM_JOB_ID=17",
+                                        "SLURM_RESTART_COUNT=" + restarts,
+                                        "SADDLE_SLURM_SITE=/dev/null",
+                                        "SADDLE_SLURM_PROGRAM=echo",
+                                        SADDLE_SOURCE_DIR "/scripts/slurm.sh"};
+    command.insert(command.end(), more.begin(), more.end());
+    const ProcessResult result = run_process(command, {.directory = directory.path()});
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    return result.output;
+  };
+  EXPECT_THAT(words("0", {"train", "--config", "a"}), HasSubstr("\ntrain --config a\n"));
+  EXPECT_THAT(words("1", {"train", "--config", "a"}),
+              HasSubstr("\ntrain --config a --resume auto\n"));
+  EXPECT_THAT(words("2", {"train", "--resume", "old", "--config", "a"}),
+              HasSubstr("\ntrain --config a --resume auto\n"));
+  EXPECT_THAT(words("2", {"train", "--resume=old", "--config", "a"}),
+              HasSubstr("\ntrain --config a --resume auto\n"));
+  EXPECT_THAT(words("2", {"analyze", "--run", "a"}), HasSubstr("\nanalyze --run a\n"));
+}
+
 }  // namespace
 }  // namespace saddle::cluster
