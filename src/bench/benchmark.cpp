@@ -145,9 +145,10 @@ class Tuner {
       if (!campaign_.is_known(row)) {
         const double left = options_.budget_seconds - campaign_.elapsed();
         if (left <= 0 || left < campaign_.longest_seconds()) {
-          campaign_.give_up(row, fmt::format("{:.0f} s of the budget were left, and a candidate "
-                                             "takes up to {:.0f} s",
-                                             std::max(left, 0.0), campaign_.longest_seconds()));
+          campaign_.give_up(row, left <= 0 ? "the budget was spent"
+                                           : fmt::format("{:.0f} s of the budget were left, and a "
+                                                         "candidate takes up to {:.0f} s",
+                                                         left, campaign_.longest_seconds()));
           continue;
         }
         limit = campaign_.time_limit() > 0 ? std::min(left, campaign_.time_limit()) : left;

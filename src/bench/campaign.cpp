@@ -202,6 +202,9 @@ bool Campaign::run(size_t index, double time_limit) {
     log_.info("{}: {:.0f} tokens/s", name, rate(index));
   } else {
     const bool late = end.kind == CandidateEnd::Kind::kTimedOut;
+    if (late && time_limit > 0 && time_limit != options_.time_limit_seconds) {
+      end.failure += ", all that was left of the budget";
+    }
     row["status"] = late ? "timeout" : "failed";
     row["failure"] = end.failure;
     row["seconds"] = end.seconds;

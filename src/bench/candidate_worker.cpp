@@ -32,7 +32,9 @@ CandidateEnd run_candidate_command(const std::vector<std::string>& command,
     end.kind = CandidateEnd::Kind::kStopped;
   } else if (result.timed_out) {
     end.kind = CandidateEnd::Kind::kTimedOut;
-    end.failure = fmt::format("over {:g} s", request.time_limit_seconds);
+    const double limit = request.time_limit_seconds;
+    end.failure =
+        limit < 10 ? fmt::format("over {:g} s", limit) : fmt::format("over {:.0f} s", limit);
   } else if (result.signal != 0) {
     end.failure = signal_text(result.signal);
   } else if (!result.succeeded()) {

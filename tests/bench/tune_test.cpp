@@ -118,6 +118,15 @@ TEST(Tuner, StartsNothingThatWouldNotEndWithinTheBudget) {
   expect_error(ErrorKind::kUsage, {"--budget-minutes"}, [&] { campaign.tune(); });
 }
 
+TEST(Tuner, SaysWhatTheBudgetEnded) {
+  PlantedCampaign campaign;
+  campaign.benchmark.budget_seconds = 5;
+  campaign.ends["given"] = {.kind = CandidateEnd::Kind::kTimedOut, .failure = "over 5 s"};
+  const Json rows = campaign.tune().summary["rows"];
+  EXPECT_THAT(rows[0]["failure"].get<std::string>(), HasSubstr("left of the budget"));
+  EXPECT_EQ(rows[1]["failure"], "the budget was spent");
+}
+
 TEST(Tuner, TriesThreadsAndWhatTheRestAllows) {
   PlantedCampaign campaign;
   campaign.given.runtime.threads = 1000;
