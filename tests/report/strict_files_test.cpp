@@ -63,9 +63,10 @@ TEST(StrictFiles, ARunThatDivergesWritesNullAndIsReportedAsFailed) {
   DivergingRun run;
   expect_error(ErrorKind::kNumeric, {"update 2"}, [&] { run.train(); });
   const std::vector<Json> lines = train::read_lines(run.file("metrics.jsonl"));
-  ASSERT_EQ(lines.size(), 1u);
-  EXPECT_TRUE(lines[0].at("consensus_distance").is_null());
-  EXPECT_TRUE(lines[0].at("loss").is_number());
+  ASSERT_FALSE(lines.empty());
+  EXPECT_EQ(lines.back().at("type"), train::kTrainLine);
+  EXPECT_TRUE(lines.back().at("consensus_distance").is_null());
+  EXPECT_TRUE(lines.back().at("loss").is_number());
   const Path output = run.directory / "report";
   Log log = Log::silent();
   const ReportOutcome outcome =
