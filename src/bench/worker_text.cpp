@@ -24,10 +24,10 @@ std::string worker_text(const Json& record) {
   std::vector<double> rates;
   for (const Json& window : record["windows"]) rates.push_back(number(window["tokens_per_second"]));
   const auto [slowest, fastest] = std::ranges::minmax(rates);
-  const Json& windows = record["windows"];
   TextTable table;
   table.add({"tokens/s", fmt::format("{:.0f}", number(record["tokens_per_second"]))});
-  table.add({fmt::format("  {} windows of {} updates", windows.size(), record["steps"].dump()),
+  table.add({fmt::format("  windows: {}, updates in each: {}", record["windows"].size(),
+                         record["steps"].dump()),
              fmt::format("{:.0f} to {:.0f}", slowest, fastest)});
   if (record["share_of_peak"].is_number()) {
     table.add({"share of the product peak",
@@ -38,7 +38,7 @@ std::string worker_text(const Json& record) {
   table.add({"gradient norm", fmt::format("{:.4f}", number(record["grad_norm"]))});
   table.add({"startup", human_duration(number(record["startup_seconds"]))});
   table.add({"first update", human_duration(number(record["first_update_seconds"]))});
-  table.add({fmt::format("warm-up, {} updates", record["warmup"].dump()),
+  table.add({fmt::format("warm-up (updates: {})", record["warmup"].dump()),
              human_duration(number(record["warmup_seconds"]))});
   table.add({"peak memory", fmt::format("{} of {}", gigabytes(record["peak_memory_bytes"]),
                                         gigabytes(record["device_memory_bytes"]))});
