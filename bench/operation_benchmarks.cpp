@@ -4,9 +4,10 @@
 // spread.
 //
 // Columns: for matrix products GFLOP/s and its percentage of the best rate of one large product,
-// which is measured anew before each row; for the others GB/s (all planes) and ns for each number
-// of the largest tensor. Rows over Dual<float> show when a loop is no longer vectorized: they take
-// 2 to 3 times as long as those over float, not 10.
+// which is measured anew before each row; for the others GB/s (all planes), its percentage of the
+// best rate of a copy in memory (more than 100 where the tensors stay in the cache), and ns for
+// each number of the largest tensor. Rows over Dual<float> show when a loop is no longer
+// vectorized: they take 2 to 3 times as long as those over float, not 10.
 //
 // --threads=N gives the operations N threads (default: all processors).
 #include <benchmark/benchmark.h>
@@ -22,6 +23,7 @@
 
 #include "backend/gemm.h"
 #include "base/error.h"
+#include "ops/elementwise.h"
 #include "support/difference.h"
 #include "support/operations_trial.h"
 
@@ -160,9 +162,29 @@ double measure_peak(Context& context, int tries) {
   return 2.0 * kSize * kSize * kSize / best;
 }
 
+// Bytes read and written per second by a copy of arrays far larger than the caches, the best of
+// `tries`.
+double measure_bandwidth(Context& context, int tries) {
+  constexpr int64_t kSize = int64_t{1} << 26;
+  const backend::Tensor<float> from(context, 1, 1, kSize), to(context, 1, 1, kSize);
+  double best = 1e300;
+  for (int i = 0; i < tries; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    ops::copy<float>(context, from.view(), to.view());
+    best = std::min(best, seconds_since(begin));
+  }
+  return 2.0 * kSize * sizeof(float) / best;
+}
+
+// The best rates of this machine so far.
+struct Peaks {
+  double product = 0;  // operations per second
+  double memory = 0;   // bytes per second
+};
+
 template <class S>
 void time_operation(benchmark::State& state, Context& context, const Operation& operation,
-                    bool adjoint, double& peak) {
+                    bool adjoint, Peaks& peaks) {
   if (const auto fault = verify<S>(context, operation)) {
     state.SkipWithError(fault->c_str());
     return;
@@ -180,7 +202,7 @@ void time_operation(benchmark::State& state, Context& context, const Operation& 
     trial.adjoint();
   }
   const Calls<S>& calls = operation.over<S>();
-  if (operation.products) peak = std::max(peak, measure_peak(context, 2));
+  if (operation.products) peaks.product = std::max(peaks.product, measure_peak(context, 2));
   const auto begin = std::chrono::steady_clock::now();
   for (auto _ : state) (adjoint ? calls.adjoint : calls.forward)(trial.run());
   const double seconds = seconds_since(begin) / static_cast<double>(state.iterations());
@@ -194,22 +216,24 @@ void time_operation(benchmark::State& state, Context& context, const Operation& 
     // A product of dual numbers is three products of real numbers.
     const double operations = cost.operations * (num::kPlanes<S> == 2 ? 3 : 1);
     state.counters["GFLOP/s"] = operations / seconds * 1e-9;
-    state.counters["%peak"] = 100 * operations / seconds / peak;
+    state.counters["%peak"] = 100 * operations / seconds / peaks.product;
   } else {
-    state.counters["GB/s"] = cost.moves * num::kPlanes<S> * sizeof(Plane<S>) / seconds * 1e-9;
+    const double bytes = cost.moves * num::kPlanes<S> * sizeof(Plane<S>);
+    state.counters["GB/s"] = bytes / seconds * 1e-9;
+    state.counters["%peak"] = 100 * bytes / seconds / peaks.memory;
     state.counters["ns/number"] = seconds * 1e9 / static_cast<double>(elements);
   }
 }
 
 template <class S>
-void add_rows(Context& context, const Operation& operation, const char* number, double& peak) {
+void add_rows(Context& context, const Operation& operation, const char* number, Peaks& peaks) {
   const Calls<S>& calls = operation.over<S>();
   for (const bool adjoint : {false, true}) {
     if ((adjoint ? calls.adjoint : calls.forward) == nullptr) continue;
     const std::string name = operation.name + (adjoint ? "_adjoint<" : "_forward<") + number + ">";
     benchmark::RegisterBenchmark(name.c_str(),
-                                 [&context, operation, adjoint, &peak](benchmark::State& state) {
-                                   time_operation<S>(state, context, operation, adjoint, peak);
+                                 [&context, operation, adjoint, &peaks](benchmark::State& state) {
+                                   time_operation<S>(state, context, operation, adjoint, peaks);
                                  })
         ->Unit(benchmark::kMillisecond)
         ->UseRealTime();
@@ -228,14 +252,15 @@ int run(int argc, char** argv) {
     threads = std::atoi(argument.c_str() + 10);
   }
   Context context(threads);
-  double peak = measure_peak(context, 5);
+  Peaks peaks{measure_peak(context, 5), measure_bandwidth(context, 5)};
   benchmark::AddCustomContext("threads", std::to_string(threads));
   for (const Operation& operation : all_operations()) {
-    add_rows<float>(context, operation, "float", peak);
-    add_rows<Dual<float>>(context, operation, "Dual<float>", peak);
+    add_rows<float>(context, operation, "float", peaks);
+    add_rows<Dual<float>>(context, operation, "Dual<float>", peaks);
   }
   benchmark::RunSpecifiedBenchmarks();
-  std::printf("largest float product: %.1f GFLOP/s on %d threads\n", peak * 1e-9, threads);
+  std::printf("largest float product: %.1f GFLOP/s, copy in memory: %.1f GB/s, on %d threads\n",
+              peaks.product * 1e-9, peaks.memory * 1e-9, threads);
   return 0;
 }
 

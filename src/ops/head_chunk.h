@@ -34,7 +34,13 @@ class HeadChunk {
             scope, capacity * (keeps_all ? vocabulary : std::min(kHeadColumns, vocabulary)))),
         shifts_(scope.take<Plane<S>>(capacity * tile_count(vocabulary))),
         sums_(scope.take<ShiftedSum<S>>(capacity)),
-        target_logits_(scratch<S>(scope, capacity)) {}
+        target_logits_(scratch<S>(scope, capacity)) {
+    if (!keeps_all) {
+      for (int thread = 0; thread < context.threads(); ++thread) {
+        rows_of_threads_.push_back(scratch<S>(scope, std::min(kHeadColumns, vocabulary)));
+      }
+    }
+  }
 
   // Begins the chunk of worker n's rows [first, first + rows).
   void begin(View<const int32_t> targets, int64_t n, int64_t first, int64_t rows) {
@@ -57,7 +63,9 @@ class HeadChunk {
         const Span<S> row = z.offset(r * columns);
         const int64_t target = target_of(r) - from;
         if (target >= 0 && target < columns) target_logits_.store(r, row.load(target));
-        const ShiftedSum<S> part = exponentials<S>(row, columns, row);
+        // What is not kept is not written back to the tile, which is larger than a core's cache.
+        const Span<S> kept = keeps_all_ ? row : rows_of_threads_[omp_get_thread_num()];
+        const ShiftedSum<S> part = exponentials<S>(row, columns, kept);
         shifts_[r * tiles() + tile] = part.shift;
         sums_[r] = tile == 0 ? part : merge(sums_[r], part);
       });
@@ -133,10 +141,11 @@ class HeadChunk {
   Context& context_;
   int64_t vocabulary_;
   bool keeps_all_;
-  Span<S> logits_;         // tile after tile, [rows, columns] each
-  Plane<S>* shifts_;       // [rows][tiles]
-  ShiftedSum<S>* sums_;    // [rows]
-  Span<S> target_logits_;  // [rows]
+  Span<S> logits_;                        // tile after tile, [rows, columns] each
+  Plane<S>* shifts_;                      // [rows][tiles]
+  ShiftedSum<S>* sums_;                   // [rows]
+  Span<S> target_logits_;                 // [rows]
+  std::vector<Span<S>> rows_of_threads_;  // [columns] each, when exponentials are not kept
   View<const int32_t> targets_;
   int64_t n_ = 0, first_ = 0, rows_ = 0;
 };
