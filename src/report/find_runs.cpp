@@ -57,6 +57,7 @@ std::vector<Path> runs_in(const Path& directory) {
   }
   std::ranges::sort(names, before);
   std::vector<Path> runs;
+  runs.reserve(names.size());
   for (const std::string& name : names) runs.push_back(directory / name);
   return runs;
 }

@@ -54,6 +54,7 @@ std::string counts_text(const std::vector<Run>& runs) {
   std::map<Status, int> counts;
   for (const Run& run : runs) ++counts[run.status];
   std::vector<std::string> parts;
+  parts.reserve(counts.size());
   for (const auto& [status, count] : counts)
     parts.push_back(fmt::format("{} {}", count, name(status)));
   return fmt::format("{} {}: {}", runs.size(), runs.size() == 1 ? "run" : "runs",
@@ -141,7 +142,9 @@ std::string figures(const PageContent& content) {
       if (file.stem() != chart.name) continue;
       links.push_back(link(file, content.directory, file.filename().string()));
     }
-    if (!links.empty()) text += fmt::format("<p class=\"files\">{}</p>\n", fmt::join(links, " · "));
+    if (!links.empty()) {
+      text += fmt::format("<p class=\"files\">{}</p>\n", fmt::join(links, " · "));
+    }
     text += "</figure>\n";
   }
   return text + "</div>\n";

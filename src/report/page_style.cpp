@@ -6,12 +6,14 @@ const std::string_view kPageStyle = R"css(
 :root {
   color-scheme: light dark;
   --paper: #fdfdfc; --card: #ffffff; --ink: #1c1e21; --soft: #5c6167; --line: #dfe1e4;
-  --grid: #e9ebed; --shade: rgb(0 0 0 / 20%); --accent: #00568a; --best: #e3f1ea; --good: #1c6b4a; --bad: #a63a00;
+  --grid: #e9ebed; --shade: rgb(0 0 0 / 20%);
+  --accent: #00568a; --best: #e3f1ea; --good: #1c6b4a; --bad: #a63a00;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #15171a; --card: #1c1f23; --ink: #e6e7e9; --soft: #a3a9b0; --line: #363b41;
-    --grid: #2a2e33; --shade: rgb(0 0 0 / 65%); --accent: #7cc4f2; --best: #1d3a30; --good: #5fd0a2; --bad: #ff9d66;
+    --grid: #2a2e33; --shade: rgb(0 0 0 / 65%);
+    --accent: #7cc4f2; --best: #1d3a30; --good: #5fd0a2; --bad: #ff9d66;
   }
 }
 * { box-sizing: border-box; }
@@ -50,8 +52,8 @@ tbody tr:last-child > * { border-bottom: 0; }
 thead th { font-weight: 600; color: var(--soft); font-size: 0.8rem; line-height: 1.25;
   vertical-align: bottom; white-space: normal; }
 .settings thead th { min-width: 6.5rem; max-width: 16rem; overflow-wrap: break-word; }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--card);
-  z-index: 1; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0;
+  background: var(--card); z-index: 1; }
 th:nth-child(2), td:nth-child(2) { text-align: left; }
 tbody th { font-weight: 600; }
 .settings th, .settings td { text-align: left; }
@@ -71,7 +73,8 @@ tr.group th { position: static; background: var(--paper); color: var(--soft); fo
 .notes { margin: 0.75rem 0 0; padding: 0; list-style: none; font-size: 0.9rem; }
 .notes li { margin: 0.25rem 0; overflow-wrap: anywhere; }
 
-.charts { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr)); }
+.charts { display: grid; gap: 1.25rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr)); }
 figure { margin: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-radius: 8px;
   background: var(--card); min-width: 0; }
 .plot { position: relative; height: 20rem; margin: 0.75rem 0.5rem 2.4rem 3.4rem; }
@@ -98,7 +101,8 @@ figure { margin: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-
 th .sample { vertical-align: baseline; margin-right: 0.5rem; }
 .files { font-size: 0.85rem; margin-top: 0.6rem; }
 figure .files { margin: 0.35rem 0 0; }
-.shown { min-width: 0; border: 1px solid var(--line); border-radius: 8px; padding: 0.5rem 0.9rem 0.6rem;
+.shown { min-width: 0; border: 1px solid var(--line); border-radius: 8px;
+  padding: 0.5rem 0.9rem 0.6rem;
   margin: 0 0 1.25rem; display: flex; flex-wrap: wrap; gap: 0.15rem 1.2rem; font-size: 0.9rem; }
 .shown legend { color: var(--soft); font-size: 0.8rem; padding: 0 0.35rem; }
 .shown span { display: inline-flex; align-items: center; gap: 0.4rem; padding: 0.3rem 0; }
@@ -116,8 +120,8 @@ figure .files { margin: 0.35rem 0 0; }
 details { border: 1px solid var(--line); border-radius: 8px; background: var(--card);
   margin-top: 1rem; }
 summary { padding: 0.6rem 0.9rem; cursor: pointer; font-weight: 600; }
-dl { display: grid; grid-template-columns: minmax(10rem, max-content) minmax(0, 1fr); gap: 0.15rem 1.25rem;
-  margin: 0; padding: 0.25rem 0.9rem 0.9rem; font-size: 0.85rem; }
+dl { display: grid; grid-template-columns: minmax(10rem, max-content) minmax(0, 1fr);
+  gap: 0.15rem 1.25rem; margin: 0; padding: 0.25rem 0.9rem 0.9rem; font-size: 0.85rem; }
 dt, dd { margin: 0; overflow-wrap: anywhere; }
 footer { overflow-wrap: anywhere; margin-top: 3rem; font-size: 0.85rem; color: var(--soft); }
 

@@ -23,8 +23,8 @@ std::string_view message_of(std::string_view line) {
 RunEnding logged_ending(const Path& log) {
   const RunEnding silent{Status::kStopped,
                          "ended without a word: killed, or the machine went down"};
-  if (!std::filesystem::is_regular_file(file_status(log))) return silent;
   RunEnding ending = silent;
+  if (!std::filesystem::is_regular_file(file_status(log))) return ending;
   std::istringstream text(read_file(log));
   for (std::string line; std::getline(text, line);) {
     const std::string_view message = message_of(line);

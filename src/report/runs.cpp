@@ -164,6 +164,7 @@ std::string_view name(Status status) {
 
 std::vector<Run> read_runs(const std::vector<Path>& directories) {
   std::vector<Run> runs;
+  runs.reserve(directories.size());
   for (const Path& directory : directories) runs.push_back(read_run(directory));
   name_runs(runs);
   return runs;

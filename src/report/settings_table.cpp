@@ -69,7 +69,9 @@ SettingsTable compare_settings(const std::vector<Run>& runs) {
       table.differing.push_back({entry.key, entry.decides_numbers, std::move(entry.values)});
     }
   }
-  std::ranges::stable_partition(table.differing, &DifferingSetting::decides_numbers);
+  // Not the form for ranges, whose result clang 14, which lints, does not compile.
+  std::stable_partition(table.differing.begin(), table.differing.end(),
+                        [](const DifferingSetting& setting) { return setting.decides_numbers; });
   return table;
 }
 
