@@ -132,7 +132,9 @@ TEST(Telemetry, AppendsLinesUntilItEnds) {
   Log log = Log::silent();
   {
     const Telemetry telemetry(path, log, 0.01);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    for (const Stopwatch watch; lines_of(path).size() < 3 && watch.seconds() < 60;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
   const std::vector<std::string> first = lines_of(path);
   ASSERT_GE(first.size(), 3U);

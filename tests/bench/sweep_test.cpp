@@ -201,13 +201,14 @@ TEST(Sweep, BeginsARunAgainThatWasKilledBeforeItHadAState) {
 // Stopped in the middle of its second run, continued, and compared with one that ran through.
 TEST(SweepCommand, ContinuesToTheSameBits) {
   SmallSweep sweep;
-  // Longer runs, so that the signal comes in the middle of one.
-  sweep.settings.training.max_tokens = 270 * 8 * 4;
-  sweep.settings.training.epoch_tokens = 270 * 8;
+  // Longer runs, so that the signal comes in the middle of one, also on a busy machine.
+  constexpr int64_t kTokens = 270 * 8 * 16;
+  sweep.settings.training.max_tokens = kTokens;
+  sweep.settings.training.epoch_tokens = kTokens / 4;
   sweep.settings.model.layers = 4;
   sweep.settings.model.width = 32;
   write_file_atomically(sweep.config, config::to_yaml(sweep.settings));
-  data::write_token_cache(sweep.directory / "longer", data::random_ids(270 * 8 * 4 + 1, 61, 1),
+  data::write_token_cache(sweep.directory / "longer", data::random_ids(kTokens + 1, 61, 1),
                           data::random_ids(24 * 8 + 4, 61, 2), 61);
   const std::string words = "sweep --config " + sweep.config.string() +
                             " --set data.cache=" + (sweep.directory / "longer").string() +

@@ -166,7 +166,7 @@ TEST(CandidateWorker, IsKilledWithItsChildAtTheTimeLimit) {
        .settings_file = {},
        .record = directory / "record.json",
        .protocol = {},
-       .time_limit_seconds = 0.3},
+       .time_limit_seconds = 2},
       [] { return 0; });
   EXPECT_EQ(end.kind, CandidateEnd::Kind::kTimedOut);
   EXPECT_EQ(end.printed, "begun\n");
