@@ -59,7 +59,8 @@ Plan<S>::Plan(backend::Context& context, const config::ModelSettings& model,
 
   const int64_t rows = sequences * model.context_length;
   int64_t scratch =
-      std::max(ops::head_scratch<S>(context, weights.workers(), rows, model.vocab_size),
+      std::max(ops::head_scratch<S>(context, weights.workers(), rows, model.vocab_size,
+                                    keep != Keep::kNothing),
                ops::attention_scratch<S>(context.threads(), attention_shape(sequences)));
   if constexpr (num::kHasAdjoint<S>) {
     scratch =

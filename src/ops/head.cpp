@@ -15,9 +15,11 @@ struct HeadSharing {
 // One worker after the other, all threads on each of its products; or, where every thread gets as
 // many, whole workers side by side, one thread each: no thread waits for another inside a worker.
 // Chunks of several workers are smaller, and the same in either way: so are their sums in double.
+// Many threads would take much memory for their chunks.
 HeadSharing sharing_of(const Context& context, int64_t workers, int64_t rows) {
+  constexpr int64_t kMostChunks = 8;
   const int64_t threads = context.threads();
-  const bool side_by_side = workers > 1 && workers % threads == 0;
+  const bool side_by_side = workers > 1 && workers % threads == 0 && threads <= kMostChunks;
   return {side_by_side ? threads : 1, std::min(rows, workers > 1 ? kHeadRows / 2 : kHeadRows)};
 }
 
@@ -70,15 +72,16 @@ void head_loss_and_gradient(Context& context, View<const S> x, View<const S> tab
 }
 
 template <class S>
-int64_t head_scratch(const Context& context, int64_t workers, int64_t rows, int64_t vocabulary) {
+int64_t head_scratch(const Context& context, int64_t workers, int64_t rows, int64_t vocabulary,
+                     bool gradient) {
   const auto [chunks, held] = sharing_of(context, workers, rows);
-  return chunks * chunk_scratch<S>(held, vocabulary);
+  return chunks * chunk_scratch<S>(held, vocabulary, gradient, context.threads());
 }
 
 #define SADDLE_INSTANTIATE(S)                                                             \
   template void head_loss<S>(Context&, View<const S>, View<const S>, View<const int32_t>, \
                              View<S>);                                                    \
-  template int64_t head_scratch<S>(const Context&, int64_t, int64_t, int64_t);
+  template int64_t head_scratch<S>(const Context&, int64_t, int64_t, int64_t, bool);
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 #define SADDLE_INSTANTIATE(S)                                                                    \

@@ -37,8 +37,9 @@ void head_loss_and_gradient(Context& context, View<const S> x, View<const S> tab
                             View<const int32_t> targets, std::span<const double> weights,
                             View<S> losses, View<S> dx, View<S> dtable);
 
-// Scratch of either in bytes, for `rows` rows of each worker.
+// Scratch in bytes, for `rows` rows of each worker, of head_loss() or head_loss_and_gradient().
 template <class S>
-int64_t head_scratch(const Context& context, int64_t workers, int64_t rows, int64_t vocabulary);
+int64_t head_scratch(const Context& context, int64_t workers, int64_t rows, int64_t vocabulary,
+                     bool gradient);
 
 }  // namespace saddle::ops

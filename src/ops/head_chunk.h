@@ -11,11 +11,14 @@ inline int64_t tile_count(int64_t vocabulary) {
   return (vocabulary + kHeadColumns - 1) / kHeadColumns;
 }
 
-// Scratch in bytes of a chunk of at most `capacity` rows that keeps all its exponentials.
+// Scratch in bytes of a chunk of at most `capacity` rows, whose rows `threads` threads share.
 template <class S>
-int64_t chunk_scratch(int64_t capacity, int64_t vocabulary) {
-  return scratch_bytes<S>(capacity * vocabulary) +
-         scratch_bytes<Plane<S>>(capacity * tile_count(vocabulary)) +
+int64_t chunk_scratch(int64_t capacity, int64_t vocabulary, bool keeps_all, int64_t threads) {
+  const int64_t columns = std::min(kHeadColumns, vocabulary);
+  const int64_t logits =
+      keeps_all ? scratch_bytes<S>(capacity * vocabulary)
+                : scratch_bytes<S>(capacity * columns) + threads * scratch_bytes<S>(columns);
+  return logits + scratch_bytes<Plane<S>>(capacity * tile_count(vocabulary)) +
          (capacity * static_cast<int64_t>(sizeof(ShiftedSum<S>)) + 63) / 64 * 64 +
          scratch_bytes<S>(capacity);
 }

@@ -111,7 +111,7 @@ void head_second_order(Context& context, View<const T> x, View<const T> table,
 template <class T>
 int64_t head_second_order_scratch(int64_t rows, int64_t cols, int64_t vocabulary) {
   const int64_t held = std::min(rows, kHeadRows);
-  return chunk_scratch<T>(held, vocabulary) +
+  return chunk_scratch<T>(held, vocabulary, true, 1) +
          scratch_bytes<T>(held * std::min(kColumns, vocabulary)) + scratch_bytes<T>(held * cols) +
          (held * static_cast<int64_t>(sizeof(Moments)) + 63) / 64 * 64;
 }

@@ -164,11 +164,27 @@ TEST(Head, InDoubleDoesNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Head, ScratchIsWhatItSays) {
-  Context context(2);
-  context.workspace().reserve(head_scratch<float>(context, kWorkers, kManyRows, kVocabulary));
-  const int64_t reserved = context.memory().bytes_now;
-  head<float>(context, kManyRows);
-  EXPECT_EQ(context.memory().bytes_now, reserved);
+  for (const int threads : {1, 2, 3}) {  // 3: one worker at a time
+    for (const int64_t rows : {int64_t{1}, kManyRows}) {
+      for (const bool gradient : {false, true}) {
+        Context context(threads);
+        const auto x = random_tensor<float>(context, kWorkers, rows, kWidth, 1);
+        const auto table = random_tensor<float>(context, kWorkers, kVocabulary, kWidth, 2);
+        const Tensor<float> losses(context, kWorkers, rows, 1), dx(context, kWorkers, rows, kWidth),
+            dtable(context, kWorkers, kVocabulary, kWidth);
+        const Tensor<int32_t> targets = some_targets(context, rows);
+        context.workspace().reserve(
+            head_scratch<float>(context, kWorkers, rows, kVocabulary, gradient));
+        const int64_t reserved = context.memory().bytes_now;
+        if (gradient) {
+          head_loss_and_gradient<float>(context, x, table, targets, kWeights, losses, dx, dtable);
+        } else {
+          head_loss<float>(context, x, table, targets, losses);
+        }
+        EXPECT_EQ(context.memory().bytes_now, reserved) << threads << " " << rows << gradient;
+      }
+    }
+  }
 }
 
 // One tile after another holds the largest logit, and the exponentials of the others underflow.
