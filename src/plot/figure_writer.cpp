@@ -83,9 +83,9 @@ void FigureWriter::linear_axis(const char* label) {
 
 void FigureWriter::logarithmic_axis(double least, double most) {
   text_ += "set offsets 0,graph 0.02,0,0\nset logscale y\n";
-  if (most == 0) return;
   least /= kMargin;
   most *= kMargin;
+  if (!(least > 0 && most >= least && std::isfinite(most))) return;
   std::vector<std::string> labels;
   const int first = static_cast<int>(std::floor(std::log10(least)));
   const int last = static_cast<int>(std::floor(std::log10(most)));

@@ -43,7 +43,7 @@ class FigureWriter {
 
   void linear_axis(const char* label);
   // A little wider than from `least` to `most`, with more labels the fewer powers of ten that are;
-  // gnuplot's own choice when `most` is 0.
+  // gnuplot's own choice when they are not positive and finite.
   void logarithmic_axis(double least, double most);
   void end_logarithmic_axis();
 

@@ -2,71 +2,87 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace saddle::report {
 namespace {
 
-constexpr double kEarly = 0.05;   // of the tokens: values there may lie above the axis
-constexpr double kMargin = 0.05;  // of the range, around the values
+constexpr double kEarly = 0.05;       // of a curve's tokens: values there may lie above the axis
+constexpr double kMargin = 0.05;      // of the range, around the values
+constexpr double kFactor = 1.3;       // the same on a logarithmic axis
+constexpr double kLeastRange = 1e-4;  // of the values: labels of six digits still differ
+constexpr double kFarthest = 1e300;   // values beyond it leave no room for a margin
 
-void see(double value, double& least, double& most) {
-  least = std::min(least, value);
-  most = std::max(most, value);
+// Tokens of the last point that can be drawn.
+double last_tokens(const Chart& chart, const Curve& curve) {
+  const auto last = std::find_if(curve.rbegin(), curve.rend(),
+                                 [&](const Point& point) { return has_place(chart, point); });
+  return last == curve.rend() ? 0 : last->tokens;
 }
 
-// The axis holds every value but the early ones: those of the first updates would press all others
-// together.
+void set_limits(double least, double most, bool from_zero, Chart& chart) {
+  if (chart.logarithmic) {
+    chart.least = least / kFactor;
+    chart.most = most * kFactor;
+    return;
+  }
+  if (from_zero) least = std::min(least, 0.0);
+  double range = most - least;
+  const double size = std::max({std::abs(least), std::abs(most), 1e-12});
+  if (range <= 0) {
+    range = size;
+  } else if (range < kLeastRange * size) {
+    const double missing = kLeastRange * size - range;
+    least -= missing / 2;
+    most += missing / 2;
+    range = most - least;
+  }
+  chart.least = from_zero ? least : least - kMargin * range;
+  chart.most = most + kMargin * range;
+}
+
+// The axis holds every value but the early ones that are above all others: those of the first
+// updates would press the rest together.
 void choose_axis(Chart& chart, bool from_zero) {
   double least = INFINITY, most = -INFINITY;
-  for (const ChartCurve& curve : chart.curves) {
-    for (const Point& point : curve.points)
-      chart.most_tokens = std::max(chart.most_tokens, point.tokens);
-  }
   for (const ChartMark& mark : chart.single) {
     chart.most_tokens = std::max(chart.most_tokens, mark.point.tokens);
-    see(mark.point.value, least, most);
+    if (!has_place(chart, mark.point)) continue;
+    least = std::min(least, mark.point.value);
+    most = std::max(most, mark.point.value);
+  }
+  for (const ChartCurve& curve : chart.curves) {
+    const double early = kEarly * last_tokens(chart, curve.points);
+    for (const Point& point : curve.points) {
+      chart.most_tokens = std::max(chart.most_tokens, point.tokens);
+      if (!has_place(chart, point)) continue;
+      least = std::min(least, point.value);
+      if (point.tokens >= early) most = std::max(most, point.value);
+    }
   }
   // Room for a ring at the end.
   chart.tokens_axis = std::max(1.02 * chart.most_tokens, 1.0);
-  const auto usable = [&](const Point& point) {
-    return std::isfinite(point.value) && (!chart.logarithmic || point.value > 0);
-  };
-  for (const bool early : {false, true}) {
-    if (early && most >= least) break;  // no run came further
-    for (const ChartCurve& curve : chart.curves) {
-      for (const Point& point : curve.points) {
-        if (usable(point) && (early || point.tokens > kEarly * chart.most_tokens)) {
-          see(point.value, least, most);
-        }
-      }
-    }
+  if (!(most >= least)) {
+    if (chart.logarithmic) chart.least = 0.1;
+    return;
   }
-  if (!(most >= least)) return;
-  if (chart.logarithmic) {
-    chart.least = least / 1.25;
-    chart.most = most * 1.25;
-  } else {
-    if (from_zero) least = std::min(least, 0.0);
-    double range = most - least;
-    if (range <= 0) range = std::max(std::abs(most), 1e-12);
-    chart.least = from_zero ? least : least - kMargin * range;
-    chart.most = most + kMargin * range;
-  }
+  set_limits(least, most, from_zero, chart);
   for (const ChartCurve& curve : chart.curves) {
     chart.outside += std::ranges::count_if(curve.points, [&](const Point& point) {
-      return usable(point) && point.value > chart.most;
+      return has_place(chart, point) && point.value > chart.most;
     });
   }
 }
 
+// Without the runs of which nothing could be drawn.
 template <class Member>
 void add_curves(const std::vector<Run>& runs, Member member, Chart& chart) {
   for (size_t i = 0; i < runs.size(); ++i) {
     const Curve& curve = runs[i].*member;
-    const bool any =
-        std::ranges::any_of(curve, [](const Point& point) { return std::isfinite(point.value); });
-    if (!any) continue;
-    chart.curves.push_back({i, thinned(curve, kMostPoints), {}});
+    const auto drawn = [&](const Point& point) { return has_place(chart, point); };
+    Curve points = thinned(curve, kMostPoints);
+    if (std::ranges::none_of(points, drawn)) continue;
+    chart.curves.push_back({i, std::move(points), {}});
     if (!chart.marks && !chart.logarithmic && curve.size() >= 2 * kTrendPoints) {
       chart.curves.back().trend = thinned(curve, kTrendPoints);
     }
@@ -75,6 +91,11 @@ void add_curves(const std::vector<Run>& runs, Member member, Chart& chart) {
 }
 
 }  // namespace
+
+bool has_place(const Chart& chart, const Point& point) {
+  if (chart.logarithmic) return point.value >= 1 / kFarthest && point.value <= kFarthest;
+  return std::abs(point.value) <= kFarthest;
+}
 
 std::vector<Chart> make_charts(const std::vector<Run>& runs) {
   std::vector<Chart> charts;
@@ -119,23 +140,33 @@ std::vector<Chart> make_charts(const std::vector<Run>& runs) {
                   .logarithmic = true};
   add_curves(runs, &Run::consensus, consensus);
   choose_axis(consensus, false);
-  if (!consensus.curves.empty()) charts.push_back(consensus);
+  // Also when all distances are 0, which have no place on its axis.
+  const bool several = std::ranges::any_of(runs, [](const Run& run) {
+    return std::ranges::any_of(run.consensus,
+                               [](const Point& p) { return std::isfinite(p.value); });
+  });
+  if (several) charts.push_back(consensus);
   return charts;
 }
 
 std::vector<double> ticks(double least, double most, int count) {
+  constexpr double kRounding = 1e-9;  // of a step
   const double rough = (most - least) / count;
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
   const double factor = rough / power;
   const double step = power * (factor <= 1.2 ? 1 : factor <= 2.5 ? 2 : factor <= 6 ? 5 : 10);
+  // Of a range of a few roundings the places would be one and the same number.
+  const double size = std::max(std::abs(least), std::abs(most));
+  if (!std::isfinite(step) || !(step > kRounding * size)) return {};
+  const double first = std::ceil(least / step - kRounding);
+  const double last = std::floor(most / step + kRounding);
   std::vector<double> places;
-  for (double k = std::ceil(least / step); k * step <= most * (1 + 1e-12); ++k) {
-    places.push_back(k * step);
-  }
+  for (int i = 0; first + i <= last; ++i) places.push_back((first + i) * step);
   return places;
 }
 
 std::vector<double> logarithmic_ticks(double least, double most) {
+  if (!(least > 0) || !std::isfinite(most)) return {};
   const double range = most / least;
   std::vector<double> factors = {1};
   if (range < 1000) factors = {1, 2, 5};

@@ -42,9 +42,13 @@ inline constexpr size_t kTrendPoints = 60;
 // Training loss, validation loss and throughput; with several workers their consensus distance.
 std::vector<Chart> make_charts(const std::vector<Run>& runs);
 
-// Places of labels on an axis of values: round numbers, about `count` of them.
+// Whether a point can be drawn: its value is finite, and positive on a logarithmic axis.
+bool has_place(const Chart& chart, const Point& point);
+
+// Places of labels on an axis of values: round numbers, about `count` of them; none when the range
+// is no wider than rounding.
 std::vector<double> ticks(double least, double most, int count);
-// The same on a logarithmic one.
+// The same on a logarithmic one, from `least` > 0.
 std::vector<double> logarithmic_ticks(double least, double most);
 
 }  // namespace saddle::report

@@ -85,7 +85,9 @@ std::string notes_text(const Run& run) {
 
 Json whole(const Number& value) {
   if (!value || !std::isfinite(*value)) return nullptr;
-  return *value == std::floor(*value) ? Json(static_cast<int64_t>(*value)) : Json(*value);
+  constexpr double kExact = 9e15;  // doubles below it hold every whole number
+  const bool whole = std::abs(*value) < kExact && *value == std::floor(*value);
+  return whole ? Json(static_cast<int64_t>(*value)) : Json(*value);
 }
 
 }  // namespace

@@ -116,8 +116,8 @@ class Figures {
     if (chart.logarithmic) {
       out_.logarithmic_axis(chart.least, chart.most);
     } else if (!curves.empty()) {
-      out_.add(
-          fmt::format("set offsets 0,0,0,0\nset yrange [{:g}:{:g}]\n", chart.least, chart.most));
+      out_.add(fmt::format("set offsets 0,0,0,0\nset yrange [{}:{}]\n",
+                           plot::gnuplot_number(chart.least), plot::gnuplot_number(chart.most)));
     }
     out_.plot(curves, "no values");
     if (chart.logarithmic) {
