@@ -28,7 +28,15 @@ CandidateEnd run_candidate_command(const std::vector<std::string>& command,
   CandidateEnd end;
   end.seconds = watch.seconds();
   end.printed = result.output + result.errors;
-  if (result.stopped) {
+  // One that had ended by itself before the signal reached it has been measured.
+  if (result.succeeded()) {
+    try {
+      end.record = read_json(request.record);
+      end.kind = CandidateEnd::Kind::kMeasured;
+    } catch (const Error& error) {
+      end.failure = error.what();
+    }
+  } else if (result.stopped) {
     end.kind = CandidateEnd::Kind::kStopped;
   } else if (result.timed_out) {
     end.kind = CandidateEnd::Kind::kTimedOut;
@@ -37,15 +45,8 @@ CandidateEnd run_candidate_command(const std::vector<std::string>& command,
         limit < 10 ? fmt::format("over {:g} s", limit) : fmt::format("over {:.0f} s", limit);
   } else if (result.signal != 0) {
     end.failure = signal_text(result.signal);
-  } else if (!result.succeeded()) {
-    end.failure = result.last_words();
   } else {
-    try {
-      end.record = read_json(request.record);
-      end.kind = CandidateEnd::Kind::kMeasured;
-    } catch (const Error& error) {
-      end.failure = error.what();
-    }
+    end.failure = result.last_words();
   }
   return end;
 }

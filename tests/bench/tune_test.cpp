@@ -180,6 +180,22 @@ TEST(CandidateWorker, IsKilledWithItsChildAtTheTimeLimit) {
   EXPECT_FALSE(lives(child));
 }
 
+// Its child keeps the terminal open until the time limit, but the candidate itself had ended.
+TEST(CandidateWorker, IsMeasuredWhenItHadEndedBeforeItWasKilled) {
+  const TemporaryDirectory directory;
+  const std::string record = directory / "record.json";
+  const CandidateEnd end =
+      run_candidate_command({"sh", "-c", "echo '{\"loss\": 1}' >'" + record + "'; sleep 60 &"},
+                            {.name = "ended",
+                             .settings_file = {},
+                             .record = record,
+                             .protocol = {},
+                             .time_limit_seconds = 2},
+                            [] { return 0; });
+  EXPECT_EQ(end.kind, CandidateEnd::Kind::kMeasured);
+  EXPECT_EQ((*end.record)["loss"], 1);
+}
+
 TEST(CandidateWorker, SaysHowItEnded) {
   const TemporaryDirectory directory;
   const auto run = [&](const std::string& script, int stop = 0) {
