@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "backend/gemm.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/sha256.h"
@@ -73,6 +74,8 @@ Conditions present_conditions(const config::Settings& settings, const Protocol& 
     conditions.software[key] = build[key];
   }
   for (const char* key : {"system", "kernel"}) conditions.software[key] = machine[key];
+  conditions.software["products_float32"] = backend::product_library<float>();
+  conditions.software["products_float64"] = backend::product_library<double>();
   return conditions;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "backend/gemm.h"
 #include "bench/planted_campaign.h"
 #include "support/expect_error.h"
 
@@ -209,6 +210,8 @@ TEST(Campaign, KnowsItsConditions) {
   EXPECT_EQ(first.source_digest.size(), 64U);
   EXPECT_EQ(first.data_identity, "");
   EXPECT_FALSE(first.hardware["processor"].get<std::string>().empty());
+  EXPECT_EQ(first.software["products_float32"], backend::product_library<float>());
+  EXPECT_EQ(first.software["products_float64"], backend::product_library<double>());
   config::Settings every_core = settings;
   every_core.runtime.threads = 0;
   EXPECT_EQ(measured_settings(every_core, protocol)["runtime.threads"], first.hardware["cores"]);
