@@ -31,13 +31,25 @@ std::string holder(int descriptor) {
   return line.empty() ? "another process" : line;
 }
 
+// Takes the exclusive lock. Who only looks (is_locked) holds a shared one for a moment, which is
+// waited for.
+int take(int descriptor) {
+  constexpr int kAttempts = 11;
+  constexpr useconds_t kPause = 10'000;  // microseconds
+  for (int attempt = 1;; ++attempt) {
+    const int result = retry_interrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); });
+    if (result == 0 || errno != EWOULDBLOCK || attempt == kAttempts) return result;
+    ::usleep(kPause);
+  }
+}
+
 }  // namespace
 
 FileLock::FileLock(const Path& path, std::string_view purpose) {
   descriptor_ =
       retry_interrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
   if (descriptor_ < 0) fail_system("open the lock", path);
-  if (retry_interrupted([&] { return ::flock(descriptor_, LOCK_EX | LOCK_NB); }) < 0) {
+  if (take(descriptor_) < 0) {
     const int code = errno;
     const std::string who = code == EWOULDBLOCK ? holder(descriptor_) : std::string();
     ::close(std::exchange(descriptor_, -1));

@@ -1,11 +1,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/files.h"
@@ -29,6 +31,19 @@ TEST(FileLock, IsRefusedWithinTheProcessAndFreeAfterwards) {
   { const FileLock taken(std::move(moved)); }
   EXPECT_NO_THROW(FileLock(directory / "lock", "fourth"));
   EXPECT_TRUE(std::filesystem::exists(directory / "lock"));
+}
+
+TEST(FileLock, WaitsForWhoOnlyLooks) {
+  const TemporaryDirectory directory;
+  { const FileLock made(directory / "lock", "first"); }
+  const int descriptor = ::open((directory / "lock").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(descriptor, LOCK_SH | LOCK_NB), 0);
+  std::thread looking([descriptor] {
+    ::usleep(20'000);
+    ::close(descriptor);
+  });
+  EXPECT_NO_THROW(FileLock(directory / "lock", "second"));
+  looking.join();
 }
 
 TEST(FileLock, SaysOnlyWhoHoldsItNow) {
