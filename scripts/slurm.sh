@@ -98,33 +98,42 @@ fi
 
 # Slurm's warning is passed on once: a second signal would end the command without saving.
 warned=false
+passed=false
 child=
+pass_on() {
+  if $passed || ! $warned || [[ -z "$child" ]]; then return; fi
+  passed=true
+  kill -USR1 "$child"
+}
 warn() {
   if $warned; then return; fi
   warned=true
   note "the time limit is near: the command is asked to save"
-  if [[ -n "$child" ]]; then kill -USR1 "$child"; fi
+  pass_on
 }
 trap warn USR1
+# Slurm ends the job, and tells the command so itself; what it saves is waited for.
+ended=false
+trap 'ended=true' TERM
 
 note "command: ${command[*]}"
 "${command[@]}" &
 child=$!
-if $warned; then kill -USR1 "$child"; fi
+pass_on  # a warning that came before
 wait "$child"
 code=$?
 while kill -0 "$child" 2>/dev/null; do  # a signal interrupts waiting
   wait "$child"
   code=$?
 done
-if $warned; then
+if $warned || $ended; then
   wait "$child"  # what it ended with, not the signal
   code=$?
 fi
 note "the command ended with $code"
 
 # 75: stopped, with the work so far saved; 138: by the signal itself, before it could.
-if $warned && ((code == 75 || code == 138)); then
+if $warned && ! $ended && ((code == 75 || code == 138)); then
   if ((${SLURM_RESTART_COUNT:-0} >= max_restarts)); then
     note "not put back into the queue: it was $max_restarts times; submit it again to go on"
   elif scontrol requeue "$SLURM_JOB_ID"; then

@@ -101,7 +101,9 @@ std::string batch_text(const JobDescription& job) {
   text += "rm -f \"$end_note\"\n\n";
   text += kRunCommand;
   text +=
-      "\nid=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}\n"
+      "\n# Slurm may begin anew what it ended: then this was not the end.\n"
+      "if $ended && ((code != 0)); then exit \"$code\"; fi\n"
+      "id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}\n"
       "printf '%s %s\\n' \"$id\" \"$code\" >\"$end_note.part\" && mv \"$end_note.part\" "
       "\"$end_note\"\n"
       "exit \"$code\"\n";

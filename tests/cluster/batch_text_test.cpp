@@ -59,6 +59,8 @@ TEST(BatchText, OfOneJob) {
                   "\n") +
           kRunCommand +
           "\n"
+          "# Slurm may begin anew what it ended: then this was not the end.\n"
+          "if $ended && ((code != 0)); then exit \"$code\"; fi\n"
           "id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}\n"
           "printf '%s %s\\n' \"$id\" \"$code\" >\"$end_note.part\" && mv \"$end_note.part\" "
           "\"$end_note\"\n"
@@ -158,6 +160,18 @@ TEST_F(RunBatch, AWarnedCommandThatFinishesIsFinished) {
       "trap 'sleep 0.2; exit 0' USR1; kill -USR1 $PPID; for i in $(seq 100); do sleep 0.1; done");
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.output, ::testing::Not(HasSubstr("scontrol")));
+  EXPECT_EQ(end_note(), "17 0\n");
+}
+
+// Slurm tells every process of a job that it ends: the script must not be gone before the command.
+TEST_F(RunBatch, WhenSlurmEndsTheJobTheCommandIsWaitedFor) {
+  const ProcessResult result = run("kill -TERM $PPID; sleep 0.3; echo saved; exit 75");
+  EXPECT_EQ(result.exit_code, 75);
+  EXPECT_THAT(result.output, HasSubstr("saved\n"));
+  EXPECT_THAT(result.output, HasSubstr("the command ended with 75"));
+  EXPECT_THAT(result.output, ::testing::Not(HasSubstr("scontrol")));
+  EXPECT_EQ(end_note(), "none");
+  EXPECT_EQ(run("kill -TERM $PPID; sleep 0.1").exit_code, 0);
   EXPECT_EQ(end_note(), "17 0\n");
 }
 
