@@ -71,7 +71,14 @@ std::optional<int64_t> SubmissionControl::wall_seconds() const {
     fail(ErrorKind::kUsage, "--walltime-hours is {}: a number above 0 was expected",
          *walltime_hours);
   }
-  return static_cast<int64_t>(3600 * *walltime_hours);
+  const auto seconds = static_cast<int64_t>(3600 * *walltime_hours);
+  if (seconds <= site.signal_seconds) {
+    fail(ErrorKind::kUsage,
+         "--walltime-hours is {}: more than the {} s were expected that Slurm warns before the "
+         "time limit (signal_seconds of the site)",
+         *walltime_hours, site.signal_seconds);
+  }
+  return seconds;
 }
 
 Driver::Driver(Path record, Submission submission, Log& log)
@@ -215,16 +222,26 @@ void Driver::submit_group(const std::vector<int64_t>& due) {
 
 // A node that failed, or a preemption, may have been seen as the end of a job that then began anew.
 void Driver::revive() {
+  bool changed = false;
   for (Work& work : submission_.work) {
     if (!work.due() || work.last() == nullptr || work.last()->id.empty()) continue;
     Attempt& attempt = work.attempts.back();
     const Evidence evidence{ask_queue({attempt.id}, attempt.cluster), std::nullopt, std::nullopt};
+    if (!evidence.queue) {
+      fail(ErrorKind::kIo,
+           "squeue does not tell whether job {} ({}), which ended in failure, is back in the "
+           "queue: nothing was submitted again",
+           attempt.id, work.title);
+    }
     const Judgement now = judge(attempt.id, attempt.name, evidence);
     if (now.state != JobState::kPending && now.state != JobState::kRunning) continue;
     attempt.found = now;
+    attempt.refusal.clear();  // a person's word that there is no such job was wrong
     attempt.changed = utc_timestamp();
+    changed = true;
     log_.info("job {} ({}) is back in the queue: {}", attempt.id, work.title, now.detail);
   }
+  if (changed) save();
 }
 
 void Driver::submit_due(const std::function<int()>& stop) {

@@ -30,7 +30,8 @@ struct SubmissionControl {
   std::vector<std::pair<int64_t, std::string>> adopt;  // work and its job
   std::vector<int64_t> forget;
 
-  // Nothing without walltime_hours. Errors: kUsage.
+  // Nothing without walltime_hours. Errors: kUsage for a time that is no more than the warning
+  // before it.
   std::optional<int64_t> wall_seconds() const;
 };
 
@@ -57,13 +58,17 @@ class Driver {
   // What the control says of lost and unknown work, and a new time limit for what is due.
   void apply(const SubmissionControl& control);
 
+  // Finds what ended in failure and Slurm then put back into the queue: it is open again.
+  // Errors: kIo when squeue does not answer for one of them.
+  void revive();
+
   // Tells of lost work how a person can reconcile it.
   void report_lost();
 
   // Submits what is due: a job for each piece of work, or one array; but not what Slurm itself put
   // back into the queue after a failure. After a refusal nothing more is submitted. Lost work is
   // never submitted. `stop`: asked between two jobs.
-  // Errors: those of check_slurm_answers().
+  // Errors: those of check_slurm_answers() and revive().
   void submit_due(const std::function<int()>& stop);
 
   // Asks Slurm for all open work; true when something changed. The record is written then.
@@ -83,7 +88,6 @@ class Driver {
                                     const std::vector<int64_t>& due, int64_t attempt);
 
  private:
-  void revive();
   void submit_group(const std::vector<int64_t>& due);
   void save() const { write_submission(record_, submission_); }
 

@@ -33,13 +33,30 @@ void add_cluster(std::vector<std::string>& command, const std::string& cluster) 
   if (!cluster.empty()) command.push_back("--clusters=" + cluster);
 }
 
-std::optional<JobRows> ask_queue_where(const std::string& which, const std::string& cluster) {
+std::vector<std::string> queue_command(const std::string& which, const std::string& cluster) {
   std::vector<std::string> command = {"squeue", "--noheader", "--array",    "--states=all",
                                       which,    "--format",   kSqueueFormat};
   add_cluster(command, cluster);
-  const auto output = output_of(command);
+  return command;
+}
+
+std::optional<JobRows> ask_queue_where(const std::string& which, const std::string& cluster) {
+  const auto output = output_of(queue_command(which, cluster));
   if (!output) return std::nullopt;
   return parse_squeue(*output);
+}
+
+// One forgotten id alone is an error, although the queue answers: no rows then.
+std::optional<JobRows> ask_queue_for(const std::string& id, const std::string& cluster) {
+  try {
+    const ProcessResult result =
+        run_process(queue_command("--jobs=" + id, cluster), {.time_limit_seconds = kQuerySeconds});
+    if (result.succeeded()) return parse_squeue(result.output);
+    if (result.errors.find("Invalid job id") != std::string::npos) return JobRows{};
+  } catch (const Error&) {
+    // As output_of().
+  }
+  return std::nullopt;
 }
 
 std::optional<JobRows> ask_accounting_where(const std::vector<std::string>& which,
@@ -64,7 +81,7 @@ bool is_refusal(const std::string& message) {
   }
   for (const char* unclear :
        {"timed out", "Unable to contact", "onnection", "Transport", "Zero Bytes", "ommunication",
-        "eceive", "send", "Unexpected message"}) {
+        "eceive", "send", "Unexpected message", "rotocol", "uthentication", "ersion"}) {
     if (message.find(unclear) != std::string::npos) return false;
   }
   return true;
@@ -99,17 +116,12 @@ SubmitOutcome submit(const std::vector<std::string>& options, const std::string&
 }
 
 std::optional<JobRows> ask_queue(const std::vector<std::string>& ids, const std::string& cluster) {
-  const auto rows = ask_queue_where("--jobs=" + joined(ids), cluster);
-  if (rows) return rows;
-  // One forgotten id alone is an error, although the queue answers.
-  std::vector<std::string> command = {"squeue", "--noheader", "--me"};
-  add_cluster(command, cluster);
-  if (!output_of(command)) return std::nullopt;
+  if (const auto rows = ask_queue_where("--jobs=" + joined(ids), cluster)) return rows;
   JobRows all;
   for (const std::string& id : ids) {
-    if (const auto some = ask_queue_where("--jobs=" + id, cluster)) {
-      all.insert(all.end(), some->begin(), some->end());
-    }
+    const auto some = ask_queue_for(id, cluster);
+    if (!some) return std::nullopt;
+    all.insert(all.end(), some->begin(), some->end());
   }
   return all;
 }

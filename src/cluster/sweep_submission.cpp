@@ -89,6 +89,7 @@ SweepSubmissionOutcome submit_sweep(const SweepSubmission& request,
   driver.apply(request.control);
   driver.report_lost();
   check_finished(plan, driver);
+  driver.revive();
   for (const Work& work : driver.submission().work) {
     if (work.due()) bench::set_aside_what_cannot_go_on(run_of(plan, work), log);
   }

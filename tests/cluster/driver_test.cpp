@@ -165,6 +165,45 @@ TEST_F(DriverTest, AFailedJobThatSlurmPutBackIsNotSubmittedAgain) {
   EXPECT_EQ(state(jobs, 1), JobState::kPending);
 }
 
+TEST_F(DriverTest, WhereTheQueueSaysNothingOfAFailedJobItIsNotSubmittedAgain) {
+  Driver jobs = driver();
+  jobs.submit_due(go_on);
+  slurm_.answer("sacct", FakeSlurm::accounting("NODE_FAIL", "0:0"));
+  EXPECT_EQ(jobs.watch(quick_, go_on), WatchEnd::kUnsettled);
+  // It answers other questions.
+  slurm_.answer("squeue", "[[ $* == *--jobs=* ]] || exit 0; echo 'Socket timed out' >&2; exit 1");
+  expect_error(ErrorKind::kIo, {"job 101 (first)", "nothing was submitted"},
+               [&] { jobs.submit_due(go_on); });
+  EXPECT_EQ(slurm_.calls("sbatch"), 2);
+  // It has forgotten them.
+  slurm_.answer("squeue",
+                "[[ $* == *--jobs=* ]] || exit 0\n"
+                "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
+  jobs.submit_due(go_on);
+  EXPECT_EQ(slurm_.calls("sbatch"), 4);
+}
+
+TEST_F(DriverTest, AForgottenJobThatIsInTheQueueAfterAllIsNotSubmittedAgain) {
+  Driver jobs = driver();
+  jobs.submit_due(go_on);
+  EXPECT_EQ(jobs.watch(quick_, go_on), WatchEnd::kUnsettled);
+  jobs.forget(1);
+  slurm_.answer("squeue", "echo '102|RUNNING|saddle-1234abcd-001-1|None|.'");
+  jobs.submit_due(go_on);
+  EXPECT_EQ(slurm_.calls("sbatch"), 2);
+  EXPECT_FALSE(read_submission(record()).work[1].due());
+  EXPECT_EQ(state(jobs, 1), JobState::kRunning);
+}
+
+TEST_F(DriverTest, ATimeLimitWithinItsWarningIsRefused) {
+  SubmissionControl control;
+  control.site.signal_seconds = 300;
+  control.walltime_hours = 0.1;
+  EXPECT_EQ(control.wall_seconds(), 360);
+  control.walltime_hours = 0.05;
+  expect_error(ErrorKind::kUsage, {"0.05", "300 s"}, [&] { control.wall_seconds(); });
+}
+
 TEST_F(DriverTest, ALostIdIsReportedAndNotSubmittedAgain) {
   slurm_.answer("sbatch",
                 "echo 'sbatch: error: Socket timed out on send/recv operation' >&2; exit 1");
