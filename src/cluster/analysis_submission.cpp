@@ -126,6 +126,7 @@ class AnalysisJobs {
   AnalysisSubmissionOutcome run() {
     const Path& output = request_.analysis.output;
     results_.emplace(output, request_.analysis.run, plan_.identity());
+    checked(request_);  // another may have submitted and gone before the directory was ours
     Driver driver(record_, request_.resume ? found() : begun(), log_);
     if (request_.resume) driver.refresh();
     driver.apply(request_.control);
