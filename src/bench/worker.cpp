@@ -198,6 +198,13 @@ class Worker {
   train::UpdateResult last_;
 };
 
+// What cannot be written is found before the measurement and not after it.
+void check_output(const WorkerOptions& options) {
+  if (options.output.has_parent_path()) make_directories(options.output.parent_path());
+  const AtomicFile record(options.output);
+  if (options.profile) const AtomicFile trace(trace_path(options.output));
+}
+
 }  // namespace
 
 Path trace_path(const Path& output) {
@@ -207,7 +214,7 @@ Path trace_path(const Path& output) {
 std::optional<Json> measure_worker(const config::Settings& settings, const WorkerOptions& options,
                                    const std::function<int()>& stop, Log& log) {
   check_options(options);
-  if (options.output.has_parent_path()) make_directories(options.output.parent_path());
+  check_output(options);
   const bool is_double = settings.runtime.dtype == config::Precision::kFloat64;
   std::optional<Json> record = is_double ? Worker<double>(settings, options, stop, log).run()
                                          : Worker<float>(settings, options, stop, log).run();

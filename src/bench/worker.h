@@ -33,7 +33,7 @@ Path trace_path(const Path& output);
 // fields are described in docs/guides/benchmarking.md. Nothing is written, and nothing returned,
 // when `stop` gave a signal. Errors: kUsage for a negative number of updates or windows without
 // any; those of UpdateSource and UpdateRunner::run: kNumeric when a loss or gradient norm is not
-// finite; kIo.
+// finite; kIo, for an output that cannot be written before anything is measured.
 std::optional<Json> measure_worker(const config::Settings& settings, const WorkerOptions& options,
                                    const std::function<int()>& stop, Log& log);
 

@@ -293,6 +293,26 @@ TEST(Worker, RefusesWhatItCannotMeasure) {
   EXPECT_FALSE(std::filesystem::exists(small.options.output));
 }
 
+// Before the measurement: no update has asked whether to stop.
+TEST(Worker, RefusesAnOutputItCannotWriteAtOnce) {
+  SmallCase small;
+  int updates = 0;
+  const auto measure = [&] {
+    Log log = Log::silent();
+    measure_worker(
+        small.settings, small.options, [&updates] { return 0 * ++updates; }, log);
+  };
+  const Path record = small.options.output;
+  make_directories(record);
+  expect_error(ErrorKind::kIo, {record.string()}, measure);
+  small.options.output = small.directory / "x.json";
+  small.options.profile = true;
+  make_directories(trace_path(small.options.output));
+  expect_error(ErrorKind::kIo, {"x.trace.json"}, measure);
+  EXPECT_EQ(updates, 0);
+  EXPECT_FALSE(std::filesystem::exists(small.options.output));
+}
+
 // As a user would type it, over random ids.
 std::string command_for(const Path& output) {
   return "benchmark-worker --data-mode synthetic --set model.vocab_size=50 "
