@@ -146,10 +146,8 @@ void Campaign::take_record(size_t index, const Json& record, double seconds) {
   for (const char* key : kShown) {
     if (record.contains(key)) row[key] = record[key];
   }
-  const double memory = options_.memory_gib
-                            ? *options_.memory_gib * kGibibyte
-                            : record.value("device_memory_bytes",
-                                           machine_description()["memory_bytes"].get<double>());
+  const double memory = options_.memory_gib ? *options_.memory_gib * kGibibyte
+                                            : static_cast<double>(tools_.usable_memory());
   const double share = record["peak_memory_bytes"].get<double>() / memory;
   row["memory_share"] = share;
   row["status"] = share > kMemoryShare ? "over_memory" : "measured";

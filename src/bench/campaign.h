@@ -7,15 +7,17 @@
 //   selected.yaml       every setting of the fastest candidate that was measured within memory
 //   recommended.yaml    of the tuner: the settings whose change gained enough
 //   logs/NAME.log       what a candidate printed
-//   candidates/ID.yaml  its settings; ID.json: its record; ID.identity.json: what it was measured
-//   of telemetry.csv       the machine, once a second
+//   candidates/ID.yaml  its settings; ID.json: its record; ID.identity.json: what it measured
+//   telemetry.csv       the machine, once a second
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -32,7 +34,7 @@ struct CampaignOptions {
   Path output;
   Protocol protocol;
   double time_limit_seconds = 3600;  // of one candidate; 0: none
-  std::optional<double> memory_gib;  // of the device; empty: what a candidate's record says
+  std::optional<double> memory_gib;  // of the device; empty: what a process may use now
   bool telemetry = true;
 };
 
@@ -41,6 +43,7 @@ struct CampaignTools {
   RunCandidate run = run_benchmark_worker;
   std::function<int()> stop = [] { return 0; };  // the number of a signal, or 0
   std::function<double()> elapsed;               // seconds since it began; empty: a clock
+  std::function<int64_t()> usable_memory = usable_memory_bytes;
 };
 
 class Campaign {

@@ -54,7 +54,10 @@ TEST(Grid, ReportsWhatUsesTooMuchMemoryAndSelectsAnother) {
   EXPECT_EQ(row_named(outcome.summary, "mb16-compile-on")["status"], "over_memory");
   EXPECT_EQ(row_named(outcome.summary, "mb16-compile-on")["tokens_per_second"], 16.0);
   EXPECT_EQ(outcome.summary["selected"], "mb8-compile-off");
-  // Against a limit that is given, from the same measurements.
+  // Against what may be used now, or a limit that is given, from the same measurements.
+  campaign.usable_gib = 15;
+  outcome = campaign.grid();
+  EXPECT_TRUE(outcome.summary["selected"].is_null());
   campaign.options.memory_gib = 17;
   outcome = campaign.grid();
   EXPECT_EQ(outcome.summary["selected"], "mb16-compile-off");

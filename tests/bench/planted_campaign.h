@@ -40,6 +40,7 @@ class PlantedCampaign {
     };
     tools.stop = [this] { return runs_before_stop == started.size() ? SIGTERM : 0; };
     tools.elapsed = [this] { return clock; };
+    tools.usable_memory = [this] { return static_cast<int64_t>(usable_gib * kGibibyte); };
     options.output = directory / "out";
     options.telemetry = false;
   }
@@ -67,6 +68,7 @@ class PlantedCampaign {
   std::map<std::string, CandidateEnd> ends;  // by name, instead of a measurement
   double seconds = 10;                       // that a candidate takes
   double clock = 0;
+  double usable_gib = 16;
   size_t runs_before_stop = 1000;
   std::vector<std::string> started;
   std::vector<double> limits;
