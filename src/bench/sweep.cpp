@@ -104,6 +104,19 @@ Json settings_json(const SweepPlan& plan, const SweepRun& run) {
   return settings;
 }
 
+// The first run whose name differs, there and now: another order of the axes names the same runs
+// otherwise and would train all of them again.
+void check_names(const Json& there, const SweepPlan& plan) {
+  for (size_t i = 0; i < plan.runs.size() && i < there.size(); ++i) {
+    const std::string name = there[i].value("name", "");
+    if (name == plan.runs[i].name) continue;
+    fail(ErrorKind::kConfig,
+         "'{}' holds this sweep with its --grid in another order: run {} is there '{}', now '{}'; "
+         "give them in that order, or choose a new --output",
+         plan.directory.string(), i + 1, name, plan.runs[i].name);
+  }
+}
+
 }  // namespace
 
 GridAxis parse_axis(std::string_view text) {
@@ -186,13 +199,17 @@ RunProgress run_progress(const SweepRun& run) {
 void claim_sweep_directory(const SweepPlan& plan) {
   const Path path = plan.directory / "sweep.json";
   if (std::filesystem::exists(file_status(path))) {
-    const Json there = read_json(path).value("identity", Json::object());
+    const Json record = read_json(path);
+    const Json there = record.value("identity", Json::object());
     std::string list;
     for (const std::string& key : config::differing_fields(there, plan.identity)) {
       list += fmt::format("{}{} (there {}, now {})", list.empty() ? "" : ", ", key,
                           there.value(key, Json()).dump(), plan.identity.value(key, Json()).dump());
     }
-    if (list.empty()) return;
+    if (list.empty()) {
+      check_names(record.value("runs", Json::array()), plan);
+      return;
+    }
     fail(ErrorKind::kConfig, "'{}' holds another sweep: {}; choose a new --output",
          plan.directory.string(), list);
   }

@@ -53,7 +53,8 @@ RunProgress run_progress(const SweepRun& run);
 
 // Writes DIR/sweep.json, by which later calls know the sweep: {identity, runs: [{name, settings}]}.
 // To be called under the lock of the directory. Errors: kConfig when it already holds another
-// sweep, with the names of the settings that differ; kIo.
+// sweep, with the names of the settings that differ, or this one with its axes in another order;
+// kIo.
 void claim_sweep_directory(const SweepPlan& plan);
 
 // The row of a run in a summary: name, directory, settings {key: value as typed}, status

@@ -165,6 +165,12 @@ TEST(Sweep, RefusesAnotherSweepInItsDirectory) {
   // Where a run computes may change.
   run_sweep(plan_sweep(configs, {"runtime.threads=2"}, sweep.axes, sweep.output), training.start(),
             kNoStop, log);
+  // The same runs would have other names.
+  std::swap(sweep.axes[0], sweep.axes[1]);
+  expect_error(ErrorKind::kConfig,
+               {"another order", "run 1 is there '20m-lr0.001-wd0'", "now '20m-wd0-lr0.001'"},
+               [&] { run_sweep(sweep.plan(), training.start(), kNoStop, log); });
+  std::swap(sweep.axes[0], sweep.axes[1]);
   sweep.axes[0].values.push_back("0.1");
   refused(sweep.plan(), "grid.optimizer.lr");
   sweep.axes.pop_back();
