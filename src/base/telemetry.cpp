@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <exception>
 #include <filesystem>
@@ -56,6 +58,11 @@ std::string telemetry_line(std::string_view time, const TelemetrySample& sample)
                      cell(sample.load, 2), std::string(kGpuColumns, ','));
 }
 
+int64_t next_telemetry_line(int64_t line, double elapsed_seconds, double interval_seconds) {
+  const auto passed = static_cast<int64_t>(std::floor(elapsed_seconds / interval_seconds));
+  return std::max(line, passed) + 1;
+}
+
 Telemetry::Telemetry(Path path, Log& log, double interval_seconds)
     : path_(std::move(path)), log_(log), reader_(this_process(), available_cores()) {
   const bool has_heading = mend(path_);
@@ -93,15 +100,15 @@ void Telemetry::run(const std::stop_token& stop, double interval_seconds) {
     const Stopwatch watch;
     const auto began = std::chrono::steady_clock::now();
     reader_.sample(watch.seconds());
-    int64_t line = 0;
+    int64_t line = 1;
     do {
-      ++line;
       const std::chrono::duration<double> due(interval_seconds * static_cast<double>(line));
       const auto until =
           began + std::chrono::duration_cast<std::chrono::steady_clock::duration>(due);
       std::unique_lock lock(mutex_);
       ended_.wait_until(lock, stop, until, [] { return false; });
       append(telemetry_line(utc_timestamp(), reader_.sample(watch.seconds())));
+      line = next_telemetry_line(line, watch.seconds(), interval_seconds);
     } while (!stop.stop_requested());
   } catch (const std::exception& error) {
     log_.warn("telemetry ends here: {}", error.what());

@@ -42,6 +42,10 @@ struct TelemetrySample {
 // One line of the file, without its end.
 std::string telemetry_line(std::string_view time, const TelemetrySample& sample);
 
+// Line n is due n intervals after the beginning. The first one after `line`, which was written,
+// that is not past: what a pause of the process left out stays out.
+int64_t next_telemetry_line(int64_t line, double elapsed_seconds, double interval_seconds);
+
 // Reads samples from /proc and /sys (kernel documentation: filesystems/proc.rst,
 // admin-guide/pm/cpufreq.rst, power/powercap/powercap.rst, hwmon/sysfs-interface.rst).
 class TelemetryReader {
