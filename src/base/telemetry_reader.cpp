@@ -68,10 +68,11 @@ std::optional<double> mean(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// A share in percent; counters that ran backwards tell nothing, and their rounding may pass the
-// whole.
+// A share in percent. The rounding of counters may pass the whole a little; more than that, or a
+// counter that ran backwards, tells nothing.
 std::optional<double> percent(double part, double whole) {
-  if (!(whole > 0) || !(part >= 0)) return std::nullopt;
+  constexpr double kRounding = 1.05;
+  if (!(whole > 0) || !(part >= 0) || part > kRounding * whole) return std::nullopt;
   return std::min(100.0, 100 * part / whole);
 }
 

@@ -105,18 +105,23 @@ TEST(TelemetryReader, NeverSaysMoreThanAllOrLessThanNothing) {
   machine.process(10, 1, 1000, 30);
   TelemetryReader reader(10, 1, machine.root());
   reader.sample(0);
+  machine.process(10, 1, 1000 + ::sysconf(_SC_CLK_TCK) * 104 / 100, 30);
+  machine.write("proc/stat", "cpu  152 0 152 698 98 0 0 0\n");  // rounded: 104 of 100
+  const TelemetrySample all = reader.sample(1);
+  EXPECT_EQ(all.process_cpu_percent.value(), 100);
+  EXPECT_EQ(all.machine_cpu_percent.value(), 100);
   machine.process(10, 1, 1000000, 30);
-  machine.write("proc/stat", "cpu  200 0 200 600 50 0 0 0\n");  // idle time that ran backwards
-  const TelemetrySample much = reader.sample(1);
-  EXPECT_EQ(much.process_cpu_percent.value(), 100);
-  EXPECT_EQ(much.machine_cpu_percent.value(), 100);
+  machine.write("proc/stat", "cpu  252 0 252 598 48 0 0 0\n");  // idle time that ran backwards
+  const TelemetrySample much = reader.sample(2);
+  EXPECT_FALSE(much.process_cpu_percent);
+  EXPECT_FALSE(much.machine_cpu_percent);
   machine.process(10, 1, 5, 30, 8);                             // its number, used again
   machine.write("proc/stat", "cpu  100 0 100 700 50 0 0 0\n");  // busy time that ran backwards
-  const TelemetrySample little = reader.sample(2);
+  const TelemetrySample little = reader.sample(3);
   EXPECT_GE(little.process_cpu_percent.value(), 0);
   EXPECT_LE(little.process_cpu_percent.value(), 100);
   EXPECT_FALSE(little.machine_cpu_percent);
-  EXPECT_FALSE(reader.sample(2).process_cpu_percent);  // no time has passed
+  EXPECT_FALSE(reader.sample(3).process_cpu_percent);  // no time has passed
 }
 
 std::vector<std::string> lines_of(const Path& path) {
@@ -146,6 +151,13 @@ TEST(Telemetry, AppendsLinesUntilItEnds) {
   ASSERT_EQ(second.size(), first.size() + 1);
   EXPECT_EQ(std::vector(second.begin(), second.begin() + static_cast<int64_t>(first.size())),
             first);
+}
+
+TEST(Telemetry, LeavesOutWhatAPausePassed) {
+  EXPECT_EQ(next_telemetry_line(1, 1.2, 1), 2);
+  EXPECT_EQ(next_telemetry_line(3, 2.9, 1), 4);  // written early
+  EXPECT_EQ(next_telemetry_line(1, 3600.5, 1), 3601);
+  EXPECT_EQ(next_telemetry_line(1, 20, 5), 5);
 }
 
 TEST(Telemetry, EndsAtOnce) {
