@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh Debian 12 to a small trained, evaluated and analyzed model: packages, build, text,
-# tokenizer, token cache, training, evaluation, curvature and its figures. Everything it makes lies
-# under quickstart/ and build/release.
+# tokenizer, token cache, training, evaluation, curvature and its figures, a report. Everything it
+# makes lies under quickstart/ and build/release.
 #
 #   scripts/quickstart.sh [--jobs N] [--set key=value]...
 #
@@ -88,6 +88,7 @@ analyze() {
 }
 stage analyze analyze
 stage figures "$saddle" plot-analysis --output "$analysis"
+stage report "$saddle" report --runs "$run" --output "$run/report"
 
 loss=$(field loss "$evaluation")
 unigram=$(field unigram_loss "$evaluation")
@@ -100,6 +101,7 @@ Done in $SECONDS s.
   evaluation               $evaluation
   curvature                $analysis/summary.csv, a file for each checkpoint and case beside it
   figures of it            $analysis/figures/*.png and *.pdf
+  report of the training   $run/report/report.html
   tokenizer, token cache   $tokenizer, $cache
 END
 if ! awk -v loss="$loss" -v unigram="$unigram" 'BEGIN { exit !(loss < unigram) }'; then
