@@ -30,6 +30,17 @@ std::string block(const std::string& name, const Curve& points) {
   return (points.empty() ? text + "NaN NaN\n" : text) + "\n\n";
 }
 
+// Whether a point stands alone, of which lines show nothing.
+bool has_single_point(const Chart& chart, const Curve& points) {
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!has_place(chart, points[i])) continue;
+    const bool begins = i == 0 || !has_place(chart, points[i - 1]);
+    const bool ends = i + 1 == points.size() || !has_place(chart, points[i + 1]);
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
 class Figures {
  public:
   Figures(const std::vector<Chart>& charts, const std::vector<Run>& runs)
@@ -103,9 +114,10 @@ class Figures {
       const bool trend = !curve.trend.empty();
       const std::string title =
           fmt::format("title \"{}\" noenhanced", plot::gnuplot_quoted(runs_[curve.run].name));
+      const bool dots = chart.marks || has_single_point(chart, trend ? curve.trend : curve.points);
       if (trend) curves.push_back(values(index++) + single_values(curve.run) + " notitle");
-      curves.push_back(values(index++) + (chart.marks ? " with linespoints " : " with lines ") +
-                       style(curve.run, chart.marks) + " " + title);
+      curves.push_back(values(index++) + (dots ? " with linespoints " : " with lines ") +
+                       style(curve.run, dots) + " " + title);
     }
     for (const ChartMark& mark : chart.single) {
       curves.push_back(

@@ -94,6 +94,12 @@ TEST(Charts, EarlyValuesMayLieAboveTheAxisButNotBelow) {
   EXPECT_EQ(two.outside, 1);
 }
 
+TEST(Charts, APointThatStandsAloneIsDrawn) {
+  EXPECT_THAT(drawn({run_with({5})}), HasSubstr("with linespoints"));
+  EXPECT_THAT(drawn({run_with({NAN, 5, NAN, 4, 3})}), HasSubstr("with linespoints"));
+  EXPECT_THAT(drawn({run_with({5, 4, NAN, 4, 3})}), Not(HasSubstr("with linespoints")));
+}
+
 TEST(Charts, HugeWholeNumbersStayNumbers) {
   ReportedRun run = run_with({5});
   run.train_loss = 1e300;
