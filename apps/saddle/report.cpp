@@ -17,6 +17,7 @@ struct ReportCommand {
     const report::ReportOutcome outcome =
         report::write_report({.runs = {runs.begin(), runs.end()}, .output = output}, log);
     print(fmt::format("{}\n{}\n", outcome.table, outcome.page.string()));
+    if (outcome.no_figures) throw Error(*outcome.no_figures);
     return kExitSuccess;
   }
 };

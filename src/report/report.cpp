@@ -82,11 +82,8 @@ ReportOutcome write_report(const ReportOptions& options, Log& log) {
   }
   const Path page = output / "report.html";
   write_file_atomically(page, page_html({runs, charts, settings, output, drawn}));
-  if (failure) {
-    log.warn("'{}' is written without figures", page.string());
-    throw *failure;
-  }
-  return {terminal_table(runs), page};
+  if (failure) log.warn("'{}' is written without figures", page.string());
+  return {terminal_table(runs), page, failure};
 }
 
 }  // namespace saddle::report

@@ -1,9 +1,11 @@
 // `saddle report`: losses and throughput of many runs, as a table, figures and a page.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
 
@@ -17,6 +19,7 @@ struct ReportOptions {
 struct ReportOutcome {
   std::string table;  // for people
   Path page;
+  std::optional<Error> no_figures{};  // why they could not be drawn: kDevice
 };
 
 // Only reads the runs, which may be running. Writes to the output, each file whole or not at all:
@@ -29,8 +32,9 @@ struct ReportOutcome {
 //                         from which gnuplot draws them
 //
 // A report that is there already is replaced; no other file is touched. Errors: those of find_runs;
-// kConfig when a file of one of these names is there that no report made; kIo; kDevice when gnuplot
-// is missing or fails: the page and the tables are written all the same.
+// kConfig when a file of one of these names is there that no report made; kIo. When
+// gnuplot is missing or fails, the page and the tables are written all the same, figures of an
+// earlier report stay, and the outcome says why.
 ReportOutcome write_report(const ReportOptions& options, Log& log);
 
 }  // namespace saddle::report

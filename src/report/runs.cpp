@@ -71,9 +71,10 @@ void read_numbers(Run& run) {
   run.peak_memory_bytes = field(record.result, "peak_memory_bytes");
   run.seconds = last_field(record.updates, "seconds");
   if (const Json& seconds = train::json_at(record.result, {"seconds"}); seconds.is_object()) {
-    run.seconds = field(seconds, "training").value_or(NAN) +
-                  field(seconds, "evaluation").value_or(NAN) +
-                  field(seconds, "checkpoints").value_or(NAN);
+    const Number training = field(seconds, "training"), evaluation = field(seconds, "evaluation"),
+                 checkpoints = field(seconds, "checkpoints");
+    const bool all = training && evaluation && checkpoints;
+    run.seconds = all ? Number(*training + *evaluation + *checkpoints) : Number();
   }
   run.train = curve_of(record.updates, "loss");
   run.subset = curve_of(record.evaluations, "loss");
@@ -111,6 +112,9 @@ Run read_run(const Path& directory) {
     run.record = train::read_run(directory);
     read_numbers(run);
     add_notes(run);
+    // The curves hold what a report needs of them; of many long runs the lines would fill memory.
+    run.record.updates = {};
+    run.record.evaluations = {};
   } catch (const std::exception& error) {
     run = Run();
     run.directory = directory;
@@ -133,13 +137,14 @@ std::string joined_end(const Path& path, int parts) {
 // The last part of each directory, and as much before it as tells them apart.
 void name_runs(std::vector<Run>& runs) {
   constexpr int kMostParts = 32;
-  for (Run& run : runs) {
-    const Path path = std::filesystem::canonical(run.directory);
+  std::vector<Path> paths;
+  paths.reserve(runs.size());
+  for (const Run& run : runs) paths.push_back(std::filesystem::canonical(run.directory));
+  for (size_t i = 0; i < runs.size(); ++i) {
     for (int parts = 1; parts <= kMostParts; ++parts) {
-      run.name = joined_end(path, parts);
-      const auto same = std::ranges::count_if(runs, [&](const Run& other) {
-        return joined_end(std::filesystem::canonical(other.directory), parts) == run.name;
-      });
+      runs[i].name = joined_end(paths[i], parts);
+      const auto same = std::ranges::count_if(
+          paths, [&](const Path& other) { return joined_end(other, parts) == runs[i].name; });
       if (same == 1) break;
     }
   }

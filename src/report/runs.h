@@ -34,7 +34,7 @@ struct Run {
   Path directory;
   Status status = Status::kStopped;
   std::vector<std::string> notes;  // what a reader of its numbers should know
-  train::RunRecord record;         // empty when unreadable
+  train::RunRecord record;         // empty when unreadable; without updates and evaluations
   bool readable = true;
   Number step, steps;                          // updates done, and of the whole run
   Number tokens;                               // done

@@ -1,7 +1,9 @@
 #include "train/run_record.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "config/load.h"
@@ -32,18 +34,26 @@ std::optional<std::string> data_identity(const RunRecord& run) {
 
 void read_metrics(const Path& path, RunRecord& run) {
   if (!std::filesystem::exists(path)) return;  // stopped before its first line
-  std::istringstream text(read_file(path));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const Json line = Json::parse(lines[i], nullptr, false);
+  const std::string text = read_file(path);
+  int64_t number = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    Json line = Json::parse(std::string_view(text).substr(begin, end - begin), nullptr, false);
+    number += 1;
+    begin = end + 1;
     if (!line.is_object() || !line.contains("type")) {
-      if (i + 1 == lines.size()) continue;
-      fail(ErrorKind::kData, "{}:{}: a metrics record was expected", path.string(), i + 1);
+      if (begin >= text.size()) return;
+      fail(ErrorKind::kData, "{}:{}: a metrics record was expected", path.string(), number);
     }
-    if (line["type"] == kTrainLine) run.updates.push_back(line);
-    if (line["type"] == kEvaluationLine) run.evaluations.push_back(line);
-    if (line["type"] == kValidationLine) run.validation = line;
+    const std::string_view type =
+        line["type"].is_string() ? line["type"].get<std::string_view>() : std::string_view();
+    if (type == kTrainLine) {
+      run.updates.push_back(std::move(line));
+    } else if (type == kEvaluationLine) {
+      run.evaluations.push_back(std::move(line));
+    } else if (type == kValidationLine) {
+      run.validation = std::move(line);
+    }
   }
 }
 

@@ -71,6 +71,23 @@ TEST_F(Report, RunsAreFoundOneLevelDeepInTheOrderOfTheirNumbers) {
   expect_error(ErrorKind::kIo, {"nowhere"}, [&] { find_runs({sweep_ / "nowhere"}); });
 }
 
+TEST_F(Report, TheLinesOfARunAreNotKept) {
+  PlantedRun().write(sweep_ / "run");
+  const ReportedRun run = only();
+  EXPECT_EQ(run.train.size(), 4u);
+  EXPECT_TRUE(run.record.updates.empty());
+  EXPECT_TRUE(run.record.evaluations.empty());
+}
+
+TEST_F(Report, SecondsThatTheResultDoesNotTellAreLeftOut) {
+  PlantedRun().write(sweep_ / "run");
+  Json result = read_json(sweep_ / "run" / "result.json");
+  result["seconds"].erase("evaluation");
+  write_json(sweep_ / "run" / "result.json", result);
+  EXPECT_FALSE(only().seconds.has_value());
+  EXPECT_THAT(terminal_table(runs()), Not(HasSubstr("not finite")));
+}
+
 TEST_F(Report, RunsOfOneNameAreToldApartByTheirParents) {
   PlantedRun().write(sweep_ / "small");
   PlantedRun().write(directory_ / "other" / "small");
@@ -290,10 +307,12 @@ TEST_F(Report, WithoutGnuplotThePageIsWrittenAllTheSame) {
   PlantedRun().write(sweep_ / "run");
   const std::string arguments =
       "report --runs " + sweep_.string() + " --output " + output_.string();
-  const std::string command = "PATH=/nowhere '" SADDLE_PROGRAM "' " + arguments + " 2>/dev/null";
+  const std::string command = "PATH=/nowhere '" SADDLE_PROGRAM "' " + arguments + " 2>/dev/null >" +
+                              (directory_ / "table").string();
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), exit_code(ErrorKind::kDevice));
   EXPECT_TRUE(std::filesystem::exists(output_ / "report.csv"));
   EXPECT_THAT(read_file(output_ / "report.html"), Not(HasSubstr(".png")));
+  EXPECT_THAT(read_file(directory_ / "table"), HasSubstr(terminal_table(runs())));
 }
 
 }  // namespace
