@@ -58,7 +58,9 @@ void add_protocol(CLI::App& command, bench::Protocol& protocol) {
       ->type_name("real|synthetic")
       ->check(CLI::IsMember({"real", "synthetic"}))
       ->capture_default_str();
-  command.add_option("--warmup", protocol.warmup, "Updates that are not timed")
+  command
+      .add_option("--warmup", protocol.warmup,
+                  "Updates that are not timed; with 0 the first, slower update is")
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--steps", protocol.steps, "Updates of a window")

@@ -44,7 +44,9 @@ void add_benchmark_worker(CLI::App& program, Action& action) {
       ->type_name("MODE")
       ->check(CLI::IsMember({"real", "synthetic"}))
       ->capture_default_str();
-  command->add_option("--warmup", values->options.warmup, "Updates that are not timed")
+  command
+      ->add_option("--warmup", values->options.warmup,
+                   "Updates that are not timed; with 0 the first, slower update is")
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--steps", values->options.steps, "Updates of a timed window")

@@ -40,7 +40,7 @@ struct SweepCommand {
     const bench::SweepOutcome outcome = bench::run_sweep(
         plan(), bench::start_training, [&signals] { return signals.requested(); }, log);
     print(bench::sweep_table(outcome.summary));
-    if (outcome.stopped) return kExitStopped;
+    if (outcome.stopped || outcome.exit_code == kExitStopped) return kExitStopped;
     if (outcome.exit_code != 0) {
       fail(error_kind(outcome.exit_code), "not every run of the sweep finished: see '{}' and logs/",
            (Path(output) / "summary.json").string());

@@ -176,7 +176,7 @@ void set_aside_what_cannot_go_on(const SweepRun& run, Log& log) {
   }
   std::filesystem::rename(run.directory, aside);
   flush_directory(run.directory.parent_path());
-  log.info("{} was killed before it had a state and begins again; what it left is in {}", run.name,
+  log.info("{} ended before it had a state and begins again; what it left is in {}", run.name,
            aside.string());
 }
 

@@ -13,7 +13,7 @@
 namespace saddle::bench {
 
 // Training refuses a directory with a run that it can neither begin nor continue: one that was
-// killed before it had a state is renamed to NAME.unfinished. Errors: kIo.
+// ended before it had a state is renamed to NAME.unfinished. Errors: kIo.
 void set_aside_what_cannot_go_on(const SweepRun& run, Log& log);
 
 // Runs this program with `words` and waits for it. When `stop` gives a signal, the training gets a
@@ -25,13 +25,14 @@ ProcessResult start_training(const std::vector<std::string>& words,
 
 struct SweepOutcome {
   bool stopped = false;
-  int exit_code = 0;  // of the first run that failed; 70 when a signal ended it
+  int exit_code = 0;  // of the first run that failed: 75 when a signal of its own stopped it, 70
+                      // when one killed it
   Json summary;       // sweep_summary; a failed row has failure, exit_code and log
 };
 
 // Starts every run that is not finished, in order, and writes into the directory of the sweep:
 // sweep.json first; logs/NAME.log, what a run printed; progress.json, summary.json and summary.csv,
-// rewritten after each run. A run that fails does not end the others. One that was killed before it
+// rewritten after each run. A run that fails does not end the others. One that ended before it
 // had a state to go on from begins again; what it left is renamed to NAME.unfinished. `stop` gives
 // the number of a signal, or 0: the run in progress saves, and no other is started.
 // Errors: those of claim_sweep_directory; kIo when another process holds the directory.

@@ -8,7 +8,9 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <sstream>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/exit_codes.h"
@@ -265,22 +267,49 @@ TEST(SweepCommand, EndsWithTheCodeOfTheRunThatFailed) {
   EXPECT_EQ(rows[1]["status"], "finished");
 }
 
-// A training that went on alone would keep its directory from the next call.
-TEST(SweepCommand, TakesItsTrainingWithItWhenKilled) {
-  SmallSweep sweep;
+// The words of a sweep of one training that takes long.
+std::string long_sweep(SmallSweep& sweep) {
   sweep.settings.training.max_tokens = 6'400'000;
   sweep.settings.training.epoch_tokens = 6'400'000;
   write_file_atomically(sweep.config, config::to_yaml(sweep.settings));
   data::write_token_cache(sweep.directory / "longer", data::random_ids(6'400'001, 61, 1),
                           data::random_ids(24 * 8 + 4, 61, 2), 61);
-  StartedProgram program("sweep --config " + sweep.config.string() +
-                         " --set data.cache=" + (sweep.directory / "longer").string() +
-                         " --grid optimizer.lr=0.001 --output " + sweep.output.string());
-  const Path run = sweep.output / "20m-lr0.001";
+  return "sweep --config " + sweep.config.string() +
+         " --set data.cache=" + (sweep.directory / "longer").string() +
+         " --grid optimizer.lr=0.001 --output " + sweep.output.string();
+}
+
+void wait_for_metrics(const Path& run) {
   for (const Stopwatch watch;
        !std::filesystem::exists(run / "metrics.jsonl") && watch.seconds() < 60;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+}
+
+// The process that trains says in its lock who it is.
+TEST(SweepCommand, EndsAsItsTrainingThatASignalEnded) {
+  for (const auto& [signal, code] : {std::pair(SIGTERM, kExitStopped), std::pair(SIGKILL, 70)}) {
+    SmallSweep sweep;
+    StartedProgram program(long_sweep(sweep));
+    const Path run = sweep.output / "20m-lr0.001";
+    wait_for_metrics(run);
+    std::istringstream holder(read_file(run / "lock"));
+    std::string word;
+    pid_t training = 0;
+    holder >> word >> training;
+    ASSERT_GT(training, 1);
+    ::kill(training, signal);
+    EXPECT_EQ(program.wait(), code) << program.printed();
+    EXPECT_EQ(read_json(sweep.output / "summary.json")["rows"][0]["exit_code"], code);
+  }
+}
+
+// A training that went on alone would keep its directory from the next call.
+TEST(SweepCommand, TakesItsTrainingWithItWhenKilled) {
+  SmallSweep sweep;
+  StartedProgram program(long_sweep(sweep));
+  const Path run = sweep.output / "20m-lr0.001";
+  wait_for_metrics(run);
   program.kill(SIGKILL);
   program.wait();
   const auto is_free = [&] {
