@@ -23,6 +23,7 @@ using Arena = backend::Arena<float>;
 using Vector = backend::View<const float>;
 
 double checked(double value, const std::string& what) {
+  if (std::isnan(value)) fail(ErrorKind::kNumeric, "{} is nan", what);  // whatever its sign
   if (!std::isfinite(value)) fail(ErrorKind::kNumeric, "{} is {}", what, value);
   return value;
 }

@@ -18,6 +18,7 @@ namespace saddle::curvature {
 namespace {
 
 double checked(double value, const std::string& what) {
+  if (std::isnan(value)) fail(ErrorKind::kNumeric, "{} is nan", what);  // whatever its sign
   if (!std::isfinite(value)) fail(ErrorKind::kNumeric, "{} is {}", what, value);
   return value;
 }

@@ -30,7 +30,7 @@ std::vector<int64_t> count_targets(const UpdateBatch& batch, int64_t workers,
   return counts;
 }
 
-// Stops the run when a number of a worker is not finite.
+// Stops the run when a number of a worker is not finite. The sign of a NaN says nothing.
 void check_finite(const char* what, const std::vector<double>& values,
                   const UpdatePosition& position) {
   for (size_t n = 0; n < values.size(); ++n) {
@@ -39,7 +39,8 @@ void check_finite(const char* what, const std::vector<double>& values,
     fail(ErrorKind::kNumeric,
          "the {}{} is {} in update {} (up to {} tokens): training stopped before the weights "
          "changed",
-         what, worker, values[n], position.step, position.tokens);
+         what, worker, std::isnan(values[n]) ? std::abs(values[n]) : values[n], position.step,
+         position.tokens);
   }
 }
 

@@ -95,7 +95,7 @@ TEST(UpdateRunner, StopsBeforeAnyChangeWhenANumberIsNotFinite) {
   Updater<float> updater(settings, 3);
   const UpdateBatch batch = random_batch(3, 8, settings.model);
   updater.runner->run(batch, {1, 64, 1000});
-  plant(updater.trained.weights, "norm.weight", 1, std::numeric_limits<float>::quiet_NaN());
+  plant(updater.trained.weights, "norm.weight", 1, -std::numeric_limits<float>::quiet_NaN());
   const auto before = memory_of(updater.trained);
   expect_error(ErrorKind::kNumeric,
                {"loss of worker 1 is nan", "update 2", "128 tokens", "before the weights"}, [&] {
