@@ -31,17 +31,19 @@ Trace::Trace(const std::string& process) : process_(process) {
 Trace::Trace(const std::string& process, const backend::Profile& profile) : process_(process) {
   for (int thread = 0; thread < profile.threads(); ++thread) {
     Track track{fmt::format("thread {}", thread), {}};
+    if (thread == 0) {  // before the shares in them, which may take the same nanoseconds
+      for (const backend::Profile::Region& region : profile.regions()) {
+        track.events.push_back(
+            {region.name, region.group, region.begin, region.end, region.operations});
+      }
+    }
     for (const backend::Profile::Share& share : profile.shares(thread)) {
       track.events.push_back({share.name, "share", share.begin, share.end});
     }
     tracks_.push_back(std::move(track));
   }
-  std::vector<Event>& first = tracks_.front().events;
-  for (const backend::Profile::Region& region : profile.regions()) {
-    first.push_back({region.name, region.group, region.begin, region.end, region.operations});
-  }
   // Outer spans before those inside them.
-  std::ranges::stable_sort(first, [](const Event& a, const Event& b) {
+  std::ranges::stable_sort(tracks_.front().events, [](const Event& a, const Event& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
   });
 }

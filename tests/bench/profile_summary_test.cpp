@@ -92,5 +92,22 @@ TEST(Trace, HasATrackForEachThread) {
   EXPECT_EQ(spans[8]["dur"], 999999.999);
 }
 
+// A clock that reads the same at both beginnings and both ends.
+TEST(Trace, HasARegionAroundTheShareThatTakesAllOfIt) {
+  backend::Profile profile(1);
+  profile.open("forward", "a", 0, 5);
+  profile.add_share(0, 5, 9);
+  profile.close(9);
+  const TemporaryDirectory directory;
+  const Path path = directory / "trace.json";
+  Trace("x", profile).write(path);
+  const Json trace = read_json(path);
+  std::vector<std::string> categories;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") categories.push_back(event["cat"]);
+  }
+  EXPECT_EQ(categories, (std::vector<std::string>{"forward", "share"}));
+}
+
 }  // namespace
 }  // namespace saddle::bench
