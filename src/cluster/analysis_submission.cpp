@@ -1,6 +1,7 @@
 #include "cluster/analysis_submission.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/clock.h"
 #include "base/environment.h"
@@ -116,7 +117,7 @@ class AnalysisJobs {
       : request_(request),
         stop_(stop),
         log_(log),
-        record_(request.analysis.output / kSubmissionFile),
+        record_(std::filesystem::absolute(request.analysis.output) / kSubmissionFile),
         plan_(checked(request)) {
     if (!request_.resume && !std::filesystem::exists(file_status(request.analysis.output))) {
       new_submission(request_, plan_, all());  // what is refused, before anything is made

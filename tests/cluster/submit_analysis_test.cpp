@@ -7,6 +7,7 @@
 
 #include "base/exit_codes.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "cluster/fake_slurm.h"
 #include "cluster/submission.h"
 #include "curvature/analyzed_run.h"
@@ -86,6 +87,22 @@ TEST_F(SubmitAnalysis, CombinedItIsWhatALocalAnalysisMakes) {
   EXPECT_THAT(run_saddle("jobs --output " + output_.string()).output,
               HasSubstr("succeeded (its command ended with 0)"));
   // What is done is done.
+  EXPECT_EQ(run_saddle(resume()).exit_code, 0);
+  EXPECT_EQ(slurm_.calls("sbatch"), 2);
+}
+
+// Whoever goes on may stand elsewhere.
+TEST_F(SubmitAnalysis, TheRecordHoldsWholePaths) {
+  slurm_.answer("sbatch", FakeSlurm::kRunning);
+  const Path whole = output_;
+  output_ = "out";
+  const ProcessResult begun =
+      run_process({"bash", "-c", "'" SADDLE_PROGRAM "' " + submission() + " --no-watch"},
+                  {.directory = run_.directory.path()});
+  output_ = whole;
+  ASSERT_EQ(begun.exit_code, 0) << begun.errors;
+  const Json attempt = read_json(output_ / kSubmissionFile)["work"][0]["attempts"][0];
+  EXPECT_EQ(attempt["end_note"], (output_ / "jobs/000-attempt-1.end").string());
   EXPECT_EQ(run_saddle(resume()).exit_code, 0);
   EXPECT_EQ(slurm_.calls("sbatch"), 2);
 }
