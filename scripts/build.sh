@@ -22,6 +22,8 @@ while (($#)); do
 done
 
 if command -v ccache >/dev/null; then
+  # So that it also keeps what is compiled with precompiled headers.
+  export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
   options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
 cmake --preset "$preset" "${options[@]}"
