@@ -46,7 +46,8 @@ TEST(BenchmarkCommand, MeasuresTheGridOnce) {
 
   const ProgramResult second = run_saddle(words);
   EXPECT_THAT(second.errors, HasSubstr("measured before"));
-  for (const Json& row : read_json(output / "summary.json")["rows"]) {
+  const Json measured = read_json(output / "summary.json");
+  for (const Json& row : measured["rows"]) {
     EXPECT_EQ(row["reused"], true);
   }
 }

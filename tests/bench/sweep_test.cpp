@@ -243,7 +243,8 @@ TEST(SweepCommand, ContinuesToTheSameBits) {
   EXPECT_EQ(continued.exit_code, kExitSuccess) << continued.errors;
   EXPECT_THAT(continued.output, HasSubstr("20m-lr0.01-wd0.1"));
   ASSERT_EQ(run_saddle(words + " --output " + whole).exit_code, kExitSuccess);
-  for (const Json& run : read_json(Path(whole) / "sweep.json")["runs"]) {
+  const Json finished = read_json(Path(whole) / "sweep.json");
+  for (const Json& run : finished["runs"]) {
     const Path file = Path(run["name"].get<std::string>()) / "final.state.safetensors";
     EXPECT_EQ(train::tensor_bytes(interrupted / file), train::tensor_bytes(whole / file)) << file;
   }
