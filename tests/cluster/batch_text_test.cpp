@@ -20,10 +20,10 @@ using ::testing::HasSubstr;
 JobDescription one_job() {
   JobDescription job;
   job.name = "saddle-1234abcd-000-1";
-  job.directory = "/home/user/work";
-  job.log = "/home/user/work/out/jobs/slurm-%j.log";
+  job.directory = "/home/user/study";
+  job.log = "/home/user/study/out/jobs/slurm-%j.log";
   job.wall_seconds = 3 * 3600;
-  job.tasks = {{0, {"/opt/saddle", "analyze", "--run", "runs/it's one"}, "/home/user/work/0.end"}};
+  job.tasks = {{0, {"/opt/saddle", "analyze", "--run", "runs/it's one"}, "/home/user/study/0.end"}};
   return job;
 }
 
@@ -38,9 +38,9 @@ TEST(BatchText, OfOneJob) {
       std::string("#!/usr/bin/env bash\n"
                   "#SBATCH --account=physics\n"
                   "#SBATCH --job-name=saddle-1234abcd-000-1\n"
-                  "#SBATCH --output=/home/user/work/out/jobs/slurm-%j.log\n"
+                  "#SBATCH --output=/home/user/study/out/jobs/slurm-%j.log\n"
                   "#SBATCH --open-mode=append\n"
-                  "#SBATCH --chdir=/home/user/work\n"
+                  "#SBATCH --chdir=/home/user/study\n"
                   "#SBATCH --nodes=1\n"
                   "#SBATCH --ntasks=1\n"
                   "#SBATCH --time=03:00:00\n"
@@ -52,7 +52,7 @@ TEST(BatchText, OfOneJob) {
                   "\"$*\"; }\n"
                   "\n"
                   "command=(/opt/saddle analyze --run 'runs/it'\\''s one')\n"
-                  "end_note=/home/user/work/0.end\n"
+                  "end_note=/home/user/study/0.end\n"
                   "max_restarts=7\n"
                   "setup='module load gcc'\n"
                   "rm -f \"$end_note\"\n"
