@@ -151,6 +151,18 @@ void AtomicFile::commit() {
   flush_directory(directory_of(path_));
 }
 
+AppendFile::AppendFile(Path path) : path_(std::move(path)) {
+  descriptor_ = open_file(path_, O_WRONLY | O_CREAT | O_APPEND, "open");
+}
+
+AppendFile::~AppendFile() {
+  ::close(descriptor_);
+}
+
+void AppendFile::write(std::string_view text) {
+  write_fully(descriptor_, text.data(), text.size(), path_);
+}
+
 void remove_unfinished_files(const Path& directory) {
   const std::regex name_of_one(R"(\..+\.tmp-[0-9]+-[0-9]+)");  // as the constructor names them
   std::error_code ignored;                                     // they only take space

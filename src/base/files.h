@@ -57,6 +57,23 @@ class AtomicFile {
   int64_t size_ = 0;
 };
 
+// A file that grows: what is written is in it at once.
+class AppendFile {
+ public:
+  // `path` is made when missing. Errors, here and below: kIo.
+  explicit AppendFile(Path path);
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+  ~AppendFile();
+
+  const Path& path() const { return path_; }
+  void write(std::string_view text);
+
+ private:
+  Path path_;
+  int descriptor_ = -1;
+};
+
 // Removes what processes that were killed left of files that they were writing in `directory`. Only
 // for who knows, by a lock, that nobody writes there now.
 void remove_unfinished_files(const Path& directory);

@@ -1,6 +1,5 @@
 #include "base/telemetry.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,7 +7,6 @@
 #include <cmath>
 #include <csignal>
 #include <exception>
-#include <filesystem>
 #include <utility>
 
 #include "base/clock.h"
@@ -33,7 +31,6 @@ std::string cell(const std::optional<int64_t>& value) {
 // Lines of an earlier process stay, without what it was writing when it was killed. Returns whether
 // the heading is there.
 bool mend(const Path& path) {
-  if (!std::filesystem::exists(file_status(path))) return false;
   const std::string text = read_file(path);
   const size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   const std::string heading = std::string(kTelemetryHeading) + "\n";
@@ -64,35 +61,25 @@ int64_t next_telemetry_line(int64_t line, double elapsed_seconds, double interva
 }
 
 Telemetry::Telemetry(Path path, Log& log, double interval_seconds)
-    : path_(std::move(path)), log_(log), reader_(this_process(), available_cores()) {
-  const bool has_heading = mend(path_);
-  descriptor_ = retry_interrupted(
-      [&] { return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666); });
-  if (descriptor_ < 0) fail_system("open", path_);
+    : file_(std::move(path)), log_(log), reader_(this_process(), available_cores()) {
+  if (!mend(file_.path())) file_.write(fmt::format("{}\n", kTelemetryHeading));
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it
   try {
-    if (!has_heading) append(std::string(kTelemetryHeading));
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it
-    try {
-      thread_ = std::jthread(
-          [this, interval_seconds](const std::stop_token& stop) { run(stop, interval_seconds); });
-    } catch (...) {
-      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      throw;
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    thread_ = std::jthread(
+        [this, interval_seconds](const std::stop_token& stop) { run(stop, interval_seconds); });
   } catch (...) {
-    ::close(descriptor_);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
   }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Telemetry::~Telemetry() {
   thread_.request_stop();
   thread_.join();
-  ::close(descriptor_);
 }
 
 void Telemetry::run(const std::stop_token& stop, double interval_seconds) {
@@ -107,22 +94,11 @@ void Telemetry::run(const std::stop_token& stop, double interval_seconds) {
           began + std::chrono::duration_cast<std::chrono::steady_clock::duration>(due);
       std::unique_lock lock(mutex_);
       ended_.wait_until(lock, stop, until, [] { return false; });
-      append(telemetry_line(utc_timestamp(), reader_.sample(watch.seconds())));
+      file_.write(telemetry_line(utc_timestamp(), reader_.sample(watch.seconds())) + "\n");
       line = next_telemetry_line(line, watch.seconds(), interval_seconds);
     } while (!stop.stop_requested());
   } catch (const std::exception& error) {
     log_.warn("telemetry ends here: {}", error.what());
-  }
-}
-
-void Telemetry::append(const std::string& line) {
-  const std::string text = line + "\n";
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t written = retry_interrupted(
-        [&] { return ::write(descriptor_, text.data() + done, text.size() - done); });
-    if (written < 0) fail_system("write", path_);
-    done += static_cast<size_t>(written);
   }
 }
 

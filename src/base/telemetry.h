@@ -96,12 +96,10 @@ class Telemetry {
 
  private:
   void run(const std::stop_token& stop, double interval_seconds);
-  void append(const std::string& line);
 
-  Path path_;
+  AppendFile file_;
   Log& log_;
   TelemetryReader reader_;
-  int descriptor_ = -1;
   std::mutex mutex_;
   std::condition_variable_any ended_;
   std::jthread thread_;

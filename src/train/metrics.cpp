@@ -1,15 +1,10 @@
 #include "train/metrics.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <sstream>
 #include <string>
-#include <utility>
 
 #include "base/error.h"
-#include "base/system_error.h"
 
 namespace saddle::train {
 namespace {
@@ -42,25 +37,8 @@ void cut_metrics(const Path& path, const RunState& state, Log& log) {
   write_file_atomically(path, kept);
 }
 
-MetricsFile::MetricsFile(Path path) : path_(std::move(path)) {
-  descriptor_ = retry_interrupted(
-      [&] { return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666); });
-  if (descriptor_ < 0) fail_system("open", path_);
-}
-
-MetricsFile::~MetricsFile() {
-  ::close(descriptor_);
-}
-
 void MetricsFile::append(const Json& line) {
-  const std::string text = line.dump() + "\n";
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t written = retry_interrupted(
-        [&] { return ::write(descriptor_, text.data() + done, text.size() - done); });
-    if (written < 0) fail_system("write", path_);
-    done += static_cast<size_t>(written);
-  }
+  file_.write(line.dump() + "\n");
 }
 
 }  // namespace saddle::train

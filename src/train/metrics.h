@@ -1,6 +1,8 @@
 // metrics.jsonl: one JSON object a line, for programs. Numbers that are not finite are null.
 #pragma once
 
+#include <utility>
+
 #include "base/files.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -16,17 +18,13 @@ void cut_metrics(const Path& path, const RunState& state, Log& log);
 class MetricsFile {
  public:
   // Appends to `path`, which is made when missing.
-  explicit MetricsFile(Path path);
-  MetricsFile(const MetricsFile&) = delete;
-  MetricsFile& operator=(const MetricsFile&) = delete;
-  ~MetricsFile();
+  explicit MetricsFile(Path path) : file_(std::move(path)) {}
 
   // Writes one line at once. Errors: kIo.
   void append(const Json& line);
 
  private:
-  Path path_;
-  int descriptor_ = -1;
+  AppendFile file_;
 };
 
 // The kinds of a line, its "type".
