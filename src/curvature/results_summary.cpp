@@ -6,23 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/csv.h"
+
 namespace saddle::curvature {
 namespace {
 
 std::string joined_names(const Json& content) {
   return fmt::format(
       "{}", fmt::join(content["checkpoint"]["names"].get<std::vector<std::string>>(), " "));
-}
-
-// A field of a line: text in quotes where it needs them, nothing for null.
-std::string field(const Json& value) {
-  if (value.is_null()) return "";
-  if (!value.is_string()) return value.dump();
-  const std::string text = value.get<std::string>();
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 Json samples(const Json& content, const char* kind) {
@@ -100,7 +91,7 @@ std::string summary_csv(const Json& cases) {
   std::string text = fmt::format("{}\n", fmt::join(line, ","));
   for (const Json& content : cases) {
     line.clear();
-    for (const auto& [name, value] : columns(content)) line.push_back(field(value));
+    for (const auto& [name, value] : columns(content)) line.push_back(csv_field(value));
     text += fmt::format("{}\n", fmt::join(line, ","));
   }
   return text;
