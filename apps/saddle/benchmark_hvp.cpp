@@ -84,8 +84,7 @@ void add_candidate(CLI::App& program, Action& action) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   add_checkpoint(*command, values->checkpoint);
-  command->add_option("--parent", values->parent, "The process with which this one ends; 0: none")
-      ->type_name("PID");
+  add_parent_option(*command, values->parent);
   command->callback([&action, values] { action = [values] { return values->run(); }; });
 }
 

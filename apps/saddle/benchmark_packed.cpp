@@ -79,8 +79,7 @@ void add_worker(CLI::App& program, Action& action) {
   add_updates(*command, values->candidate.warmup, values->candidate.steps);
   command->add_option("--trace", values->trace, "Write a Chrome trace of the parts to FILE")
       ->type_name("FILE");
-  command->add_option("--parent", values->parent, "The process with which this one ends; 0: none")
-      ->type_name("PID");
+  add_parent_option(*command, values->parent);
   command->callback([&action, values] { action = [values] { return values->run(); }; });
 }
 

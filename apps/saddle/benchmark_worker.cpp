@@ -61,8 +61,7 @@ void add_benchmark_worker(CLI::App& program, Action& action) {
   command->add_option("--output", values->output, "The record (.json)")
       ->type_name("FILE")
       ->required();
-  command->add_option("--parent", values->parent, "The process with which this one ends; 0: none")
-      ->type_name("PID");
+  add_parent_option(*command, values->parent);
   command->callback([&action, values] { action = [values] { return values->run(); }; });
 }
 

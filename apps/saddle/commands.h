@@ -70,6 +70,9 @@ void add_settings_options(CLI::App& command, SettingsOptions& options);
 // --checkpoint, which every command that reads weights needs.
 void add_checkpoint_option(CLI::App& command, std::string& checkpoint);
 
+// --parent, of commands that others start; what it gives is for end_with_parent().
+void add_parent_option(CLI::App& command, int64_t& parent);
+
 // The value of a setting without a default that a command needs; an Error of kind kConfig with its
 // key when it was not given.
 const std::string& required(const std::optional<std::string>& value, std::string_view key);

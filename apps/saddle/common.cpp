@@ -52,6 +52,11 @@ void add_checkpoint_option(CLI::App& command, std::string& checkpoint) {
       ->required();
 }
 
+void add_parent_option(CLI::App& command, int64_t& parent) {
+  command.add_option("--parent", parent, "The process with which this one ends; 0: none")
+      ->type_name("PID");
+}
+
 const std::string& required(const std::optional<std::string>& value, std::string_view key) {
   if (!value) {
     fail(ErrorKind::kConfig, "{} is not given, and this command needs it: use --set {}=...", key,

@@ -38,8 +38,7 @@ void add_train(CLI::App& program, Action& action) {
                    "Continue from a state file, or with 'auto' from the newest state in "
                    "runtime.output_dir; 'auto' begins a run where there is none")
       ->type_name("FILE|auto");
-  command->add_option("--parent", options->parent, "The process with which this one ends; 0: none")
-      ->type_name("PID");
+  add_parent_option(*command, options->parent);
   command->callback([options, &action] { action = [options] { return options->run(); }; });
 }
 
