@@ -21,8 +21,8 @@
 #include <optional>
 #include <string>
 
-#include "backend/gemm.h"
 #include "base/error.h"
+#include "bench/product_peak.h"
 #include "ops/elementwise.h"
 #include "support/difference.h"
 #include "support/operations_trial.h"
@@ -146,20 +146,8 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Operations per second of a float product [2048, 2048] x [2048, 2048], the best of `tries`.
 double measure_peak(Context& context, int tries) {
-  constexpr int64_t kSize = 2048;
-  const backend::Tensor<float> a(context, 1, kSize, kSize), b(context, 1, kSize, kSize),
-      c(context, 1, kSize, kSize);
-  double best = 1e300;
-  for (int i = 0; i < tries; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    backend::gemm(context, backend::Transpose::kNo, backend::Transpose::kNo, kSize, kSize, kSize,
-                  1.0f, a.view().device_data(), kSize, b.view().device_data(), kSize, 0.0f,
-                  c.view().device_data(), kSize);
-    best = std::min(best, seconds_since(begin));
-  }
-  return 2.0 * kSize * kSize * kSize / best;
+  return bench::measure_product_peak<float>(context, 2048, tries);
 }
 
 // Bytes read and written per second by a copy of arrays far larger than the caches, the best of
