@@ -53,7 +53,11 @@ function(saddle_tests name)
   target_include_directories(${name}_tests PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   # What is tested is built as it ships; the tests themselves need not be fast, but quick to compile:
   # with sanitizers -O1 takes twice the time of -O0.
-  target_compile_options(${name}_tests PRIVATE $<IF:$<BOOL:${SADDLE_SANITIZE}>,-O0,-O1>)
+  if(SADDLE_SANITIZE)
+    target_compile_options(${name}_tests PRIVATE -O0)
+  else()
+    target_compile_options(${name}_tests PRIVATE -O1)
+  endif()
   target_precompile_headers(${name}_tests PRIVATE
     <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
   target_compile_definitions(${name}_tests PRIVATE

@@ -27,7 +27,9 @@ class StartedProgram {
   // The exit code, or -1 when a signal ended it.
   int wait() { return process_.exit_status(); }
   // What it has written to either output; nothing when it was killed before it was the program.
-  std::string printed() const { return std::filesystem::exists(printed_) ? read_file(printed_) : ""; }
+  std::string printed() const {
+    return std::filesystem::exists(printed_) ? read_file(printed_) : "";
+  }
 
  private:
   TemporaryDirectory directory_;
