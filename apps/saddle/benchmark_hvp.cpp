@@ -17,7 +17,7 @@ void add_checkpoint(CLI::App& command, std::string& checkpoint) {
       ->type_name("FILE");
 }
 
-struct BenchmarkCommand {
+struct BenchmarkHvpCommand {
   SettingsOptions settings;
   std::vector<std::string> methods = {"adjoint-weighted", "forward-forward", "forward-reverse",
                                       "double-backward"};
@@ -58,7 +58,7 @@ struct CandidateCommand {
     curvature::HvpCandidate request = candidate;
     request.method = curvature::parse_method(method);
     request.checkpoint = checkpoint;
-    print(curvature::to_json(curvature::measure_hvp(settings.load(), request)).dump() + "\n");
+    print_data(curvature::to_json(curvature::measure_hvp(settings.load(), request)).dump() + "\n");
     return kExitSuccess;
   }
 };
@@ -93,7 +93,7 @@ void add_candidate(CLI::App& program, Action& action) {
 void add_benchmark_hvp(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
       "benchmark-hvp", "Compare the ways of computing v'Hv: time, memory, exactness");
-  const auto values = std::make_shared<BenchmarkCommand>();
+  const auto values = std::make_shared<BenchmarkHvpCommand>();
   add_settings_options(*command, values->settings);
   command
       ->add_option("--methods", values->methods,

@@ -21,7 +21,7 @@ config::Settings load_unchecked(const SettingsOptions& options) {
   return settings;
 }
 
-struct BenchmarkCommand {
+struct BenchmarkPackedCommand {
   SettingsOptions settings;
   bench::PackedBenchmarkOptions options;
   std::string output;
@@ -53,7 +53,7 @@ struct WorkerCommand {
     bench::PackedCandidate request = candidate;
     request.mode = mode == "packed" ? bench::PackedMode::kPacked : bench::PackedMode::kSequential;
     request.trace = trace;
-    print(bench::to_json(bench::measure_packed(settings.load(), request)).dump() + "\n");
+    print_data(bench::to_json(bench::measure_packed(settings.load(), request)).dump() + "\n");
     return kExitSuccess;
   }
 };
@@ -88,7 +88,7 @@ void add_worker(CLI::App& program, Action& action) {
 void add_benchmark_packed(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
       "benchmark-packed", "Compare packed with sequential execution of several workers");
-  const auto values = std::make_shared<BenchmarkCommand>();
+  const auto values = std::make_shared<BenchmarkPackedCommand>();
   add_settings_options(*command, values->settings);
   command->add_option("--num-models", values->options.num_models, "Numbers of workers, each tried")
       ->type_name("N...")

@@ -8,13 +8,13 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "config/fields.h"
 #include "config/load.h"
 
 namespace saddle::bench {
 namespace {
 
-constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 constexpr size_t kNameDigits = 16;  // of an identity's digest, in the names of files
 
 // Of a record, what a row shows.

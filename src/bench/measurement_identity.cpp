@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/sha256.h"
+#include "base/units.h"
 #include "config/fields.h"
 #include "train/session.h"
 
@@ -31,8 +32,6 @@ template <class List>
 bool has(const List& list, std::string_view key) {
   return std::ranges::find(list, key) != list.end();
 }
-
-constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 
 }  // namespace
 

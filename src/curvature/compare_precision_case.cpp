@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "curvature/directions.h"
 #include "curvature/gradients.h"
 #include "curvature/measure_case.h"
@@ -22,20 +23,13 @@ namespace {
 using Arena = backend::Arena<float>;
 using Vector = backend::View<const float>;
 
-double checked(double value, const std::string& what) {
-  if (std::isnan(value)) fail(ErrorKind::kNumeric, "{} is nan", what);  // whatever its sign
-  if (!std::isfinite(value)) fail(ErrorKind::kNumeric, "{} is {}", what, value);
-  return value;
-}
-
 // Noise samples in memory together.
 int64_t pairs_that_fit(int64_t lane_bytes, int64_t bytes) {
   if (2 * lane_bytes <= bytes) return bytes / (2 * lane_bytes);
-  constexpr double kGib = 1 << 30;
   fail(ErrorKind::kConfig,
        "the directions of one noise sample take {:.3f} GiB and {:.3f} GiB are allowed: raise "
        "--memory-gib",
-       2 * static_cast<double>(lane_bytes) / kGib, static_cast<double>(bytes) / kGib);
+       2 * static_cast<double>(lane_bytes) / kGibibyte, static_cast<double>(bytes) / kGibibyte);
 }
 
 // One of the two precisions.
@@ -129,9 +123,9 @@ class PrecisionMeasurement {
     ops::copy<float>(context_, side.gradient.gradient().all(), side.mean.all());
     side.result.blocks = data_.blocks();
     side.result.targets = epoch->targets;
-    side.result.loss = checked(epoch->loss, "the loss of the epoch " + side.name);
+    side.result.loss = finite(epoch->loss, "the loss of the epoch " + side.name);
     side.result.gradient_norm =
-        checked(epoch->norm, "the norm of the epoch's gradient " + side.name);
+        finite(epoch->norm, "the norm of the epoch's gradient " + side.name);
     side.result.parameters = side.mean.layout().size();
     return true;
   }
@@ -151,8 +145,8 @@ class PrecisionMeasurement {
     const std::string name =
         fmt::format("batch {} of worker {} {}", sample.batch, sample.worker, side.name);
     sample.targets = gradient->targets;
-    sample.loss = checked(gradient->loss, "the loss of " + name);
-    sample.gradient_norm = checked(gradient->norm, "the gradient norm of " + name);
+    sample.loss = finite(gradient->loss, "the loss of " + name);
+    sample.gradient_norm = finite(gradient->norm, "the gradient norm of " + name);
     ops::subtract<float>(context_, side.gradient.gradient().all(), side.mean.all(), lane(at));
     sample.squared_norm = ops::sum_of_squares<float>(context_, lane(at)).front();
     side.result.noise.push_back(sample);
@@ -213,7 +207,7 @@ class PrecisionMeasurement {
         });
     if (!values) return std::nullopt;
     for (const double value : *values) {
-      checked(value, fmt::format("the quadratic form of a {} direction {}", what, side.name));
+      finite(value, fmt::format("the quadratic form of a {} direction {}", what, side.name));
     }
     done_ += static_cast<double>(count);
     return values;

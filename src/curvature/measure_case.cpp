@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "curvature/directions.h"
 #include "curvature/gradients.h"
 #include "curvature/stored_microbatches.h"
@@ -17,21 +18,14 @@
 namespace saddle::curvature {
 namespace {
 
-double checked(double value, const std::string& what) {
-  if (std::isnan(value)) fail(ErrorKind::kNumeric, "{} is nan", what);  // whatever its sign
-  if (!std::isfinite(value)) fail(ErrorKind::kNumeric, "{} is {}", what, value);
-  return value;
-}
-
 // How many of `wanted` directions are in memory together.
 int64_t lanes_that_fit(int64_t wanted, int64_t lane_bytes, int64_t bytes) {
   if (wanted > 0 && lane_bytes > bytes) {
-    constexpr double kGib = 1 << 30;
     fail(ErrorKind::kConfig,
          "one direction takes {:.3f} GiB and {:.3f} GiB are allowed: raise --memory-gib to at "
          "least {:.3f}",
-         static_cast<double>(lane_bytes) / kGib, static_cast<double>(bytes) / kGib,
-         std::ceil(static_cast<double>(lane_bytes) / kGib * 1000) / 1000);
+         static_cast<double>(lane_bytes) / kGibibyte, static_cast<double>(bytes) / kGibibyte,
+         std::ceil(static_cast<double>(lane_bytes) / kGibibyte * 1000) / 1000);
   }
   return std::min(wanted, bytes / lane_bytes);
 }
@@ -151,8 +145,8 @@ class CaseMeasurement {
     ops::copy<T>(context_, gradient_.gradient().all(), mean_.all());
     result_.blocks = data_.blocks();
     result_.targets = epoch->targets;
-    result_.loss = checked(epoch->loss, "the loss of the epoch");
-    result_.gradient_norm = checked(epoch->norm, "the norm of the epoch's gradient");
+    result_.loss = finite(epoch->loss, "the loss of the epoch");
+    result_.gradient_norm = finite(epoch->norm, "the norm of the epoch's gradient");
     result_.parameters = mean_.layout().size();
     return true;
   }
@@ -167,8 +161,8 @@ class CaseMeasurement {
     if (!gradient) return false;
     const std::string name = noise_name(sample);
     sample.targets = gradient->targets;
-    sample.loss = checked(gradient->loss, "the loss of " + name);
-    sample.gradient_norm = checked(gradient->norm, "the gradient norm of " + name);
+    sample.loss = finite(gradient->loss, "the loss of " + name);
+    sample.gradient_norm = finite(gradient->norm, "the gradient norm of " + name);
     ops::subtract<T>(context_, gradient_.gradient().all(), mean_.all(),
                      directions_.all().worker_range(lane, 1));
     return true;
@@ -182,8 +176,8 @@ class CaseMeasurement {
       const backend::View<T> direction = directions_.all().worker_range(lane, 1);
       ops::fill<T>(context_, 0.0, direction);
       if (!task.write(lane)) return false;
-      task.result->squared_norm = checked(ops::sum_of_squares<T>(context_, direction).front(),
-                                          "the squared norm of the direction of " + task.name);
+      task.result->squared_norm = finite(ops::sum_of_squares<T>(context_, direction).front(),
+                                         "the squared norm of the direction of " + task.name);
       if (task.result->squared_norm > 0) group.push_back(&task);
       log_.progress(fmt::format("{}: {} of {} directions made", data_case_name(data_.kind()), next,
                                 tasks_.size()));
@@ -202,7 +196,7 @@ class CaseMeasurement {
     if (!forms) return false;
     for (size_t k = 0; k < group.size(); ++k) {
       group[k]->result->quadratic_form =
-          checked(forms->at(k), "the quadratic form of the direction of " + group[k]->name);
+          finite(forms->at(k), "the quadratic form of the direction of " + group[k]->name);
     }
     return true;
   }
@@ -237,6 +231,12 @@ class CaseMeasurement {
 };
 
 }  // namespace
+
+double finite(double value, const std::string& what) {
+  if (std::isnan(value)) fail(ErrorKind::kNumeric, "{} is nan", what);  // whatever its sign
+  if (!std::isfinite(value)) fail(ErrorKind::kNumeric, "{} is {}", what, value);
+  return value;
+}
 
 template <class T>
 int64_t direction_lane_bytes(const config::ModelSettings& model) {

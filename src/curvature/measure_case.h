@@ -45,6 +45,9 @@ struct OwnDirections {
 template <class T>
 int64_t direction_lane_bytes(const config::ModelSettings& model);
 
+// `value`. Error: kNumeric, naming `what`, when it is not finite.
+double finite(double value, const std::string& what);
+
 // Measures at `weights` [1, D_padded], which stay as they are. For a packed run the population of
 // noise samples are the local batches of all workers. A direction that is exactly zero is recorded
 // as zero without a pass. `stop` gives the number of a signal, or 0 to go on; nothing is returned

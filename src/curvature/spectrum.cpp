@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "curvature/directions.h"
 #include "curvature/hessian_vector_product.h"
 #include "model/parameters.h"
@@ -32,11 +33,10 @@ void check_spectrum(const SpectrumOptions& options, int64_t vector_bytes, int64_
   }
   const double needed = static_cast<double>(vector_bytes) * static_cast<double>(options.steps + 1);
   if (needed > static_cast<double>(bytes)) {
-    constexpr double kGib = 1 << 30;
     fail(ErrorKind::kConfig,
          "{} Lanczos steps keep {:.3f} GiB of vectors and {:.3f} GiB are allowed: raise "
          "--memory-gib or lower --lanczos-steps",
-         options.steps, needed / kGib, static_cast<double>(bytes) / kGib);
+         options.steps, needed / kGibibyte, static_cast<double>(bytes) / kGibibyte);
   }
 }
 

@@ -83,7 +83,7 @@ TEST(PackedBenchmark, RefusesWhatItCannotCompare) {
                [&] { measure_packed(settings, {.warmup = 0, .steps = 1, .trace = {}}); });
 }
 
-constexpr const char* kSmall =
+constexpr const char* kSmallWorkers =
     " --set model.vocab_size=50 --set model.context_length=8 --set model.layers=1"
     " --set model.width=16 --set model.heads=2 --set model.ffn_width=24"
     " --set training.micro_batch_size=2 --set runtime.threads=1";
@@ -92,7 +92,7 @@ TEST(PackedBenchmark, WritesASummaryATableAndTraces) {
   const TemporaryDirectory directory;
   const ProgramResult result =
       run_saddle(std::string("benchmark-packed --num-models 2 3 --warmup 1 --steps 3 --output ") +
-                 (directory / "out").string() + kSmall);
+                 (directory / "out").string() + kSmallWorkers);
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_NE(result.output.find("sequential"), std::string::npos);
   EXPECT_NE(result.output.find("speedup"), std::string::npos);
@@ -124,7 +124,7 @@ TEST(PackedBenchmark, WritesASummaryATableAndTraces) {
 TEST(PackedBenchmark, RefusesItInTheCommandItself) {
   const TemporaryDirectory directory;
   const std::string command =
-      "benchmark-packed --num-models 2 --output " + (directory / "out").string() + kSmall;
+      "benchmark-packed --num-models 2 --output " + (directory / "out").string() + kSmallWorkers;
   const ProgramResult adaptive =
       run_saddle(command + " --set decentralized.adaptive_consensus.start_frac=0.5");
   EXPECT_EQ(adaptive.exit_code, 3) << adaptive.output;
@@ -142,8 +142,9 @@ TEST(PackedBenchmark, RefusesWrongNumbersOfWorkersBeforeAnyRuns) {
        std::vector<std::pair<std::string, std::string>>{{"2 0", "--num-models has 0"},
                                                         {"2 1001", "has 1001"},
                                                         {"2 3 2", "has 2 a second time"}}) {
-    const ProgramResult result = run_saddle("benchmark-packed --num-models " + numbers +
-                                            " --output " + (directory / "out").string() + kSmall);
+    const ProgramResult result =
+        run_saddle("benchmark-packed --num-models " + numbers + " --output " +
+                   (directory / "out").string() + kSmallWorkers);
     EXPECT_EQ(result.exit_code, 2) << numbers;
     EXPECT_NE(result.errors.find(message), std::string::npos) << result.errors;
     EXPECT_FALSE(std::filesystem::exists(Path(directory / "out"))) << numbers;
@@ -179,7 +180,7 @@ TEST(PackedBenchmark, RefusesSettingsThatContradictEachOther) {
   const TemporaryDirectory directory;
   const ProgramResult result =
       run_saddle("benchmark-packed --num-models 2 --output " + (directory / "out").string() +
-                 kSmall + " --set model.heads=3");
+                 kSmallWorkers + " --set model.heads=3");
   EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_NE(result.errors.find("model.heads (3)"), std::string::npos) << result.errors;
 }
@@ -215,7 +216,7 @@ TEST(PackedBenchmark, WritesItsSummaryAfterEachRow) {
   const Path summary = Path(directory / "out") / "summary.json";
   StartedProgram program(
       "benchmark-packed --num-models 1 2 3 4 5 6 7 8 --warmup 0 --steps 100 --output " +
-      (directory / "out").string() + kSmall);
+      (directory / "out").string() + kSmallWorkers);
   const Stopwatch watch;
   while (!std::filesystem::exists(summary) && watch.seconds() < 60) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -244,7 +245,7 @@ TEST(PackedBenchmark, TakesItsWorkerWithItWhenKilled) {
   const TemporaryDirectory directory;
   const std::string output = (directory / "out").string();
   StartedProgram program("benchmark-packed --num-models 2 --steps 10000000 --output " + output +
-                         kSmall);
+                         kSmallWorkers);
   const auto workers = [&] { return processes_with({"benchmark-packed-worker", output}); };
   const auto wait_for = [&](int64_t count) {
     const Stopwatch watch;
@@ -264,7 +265,7 @@ TEST(PackedBenchmark, ListsWhatFails) {
   const ProgramResult result = run_saddle(
       std::string("benchmark-packed --num-models 2 --warmup 0 --steps 1 --time-limit 0.0001 "
                   "--output ") +
-      (directory / "out").string() + kSmall);
+      (directory / "out").string() + kSmallWorkers);
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_NE(result.output.find("over 0.0001 s"), std::string::npos) << result.output;
 }

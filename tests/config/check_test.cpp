@@ -10,13 +10,13 @@
 namespace saddle::config {
 namespace {
 
-struct Refusal {
+struct OverrideRefusal {
   std::vector<std::string> overrides;
   std::string message;
 };
 
-void expect_refusals(ErrorKind kind, const std::vector<Refusal>& refusals) {
-  for (const Refusal& refusal : refusals) {
+void expect_refusals(ErrorKind kind, const std::vector<OverrideRefusal>& refusals) {
+  for (const OverrideRefusal& refusal : refusals) {
     SCOPED_TRACE(refusal.message);
     const Settings settings = with_overrides(refusal.overrides);
     expect_error(kind, {refusal.message}, [&] { check_settings(settings, false); });

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "base/exit_codes.h"
 #include "curvature/analyzed_run.h"
@@ -16,6 +15,7 @@
 #include "curvature/gradients.h"
 #include "curvature/small_case.h"
 #include "curvature/stored_microbatches.h"
+#include "support/dot.h"
 #include "support/expect_error.h"
 #include "support/run_program.h"
 
@@ -73,10 +73,6 @@ struct Study : SmallCase<float> {
 
   DataCase data{cache, settings, DataCaseKind::kSeen};
 };
-
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
 
 TEST(PrecisionCase, OfFloat32WithItselfDiffersNowhere) {
   Study study;

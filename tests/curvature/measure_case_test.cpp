@@ -10,16 +10,13 @@
 #include "base/random.h"
 #include "curvature/hessian_vector_product.h"
 #include "curvature/small_case.h"
+#include "support/dot.h"
 #include "support/expect_error.h"
 
 namespace saddle::curvature {
 namespace {
 
 using Vector = std::vector<double>;
-
-double dot(const Vector& a, const Vector& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
 
 // Losses and gradients, each of the mean over one sequence, of a whole epoch.
 struct SequenceGradients {

@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/exit_codes.h"
 #include "base/random.h"
 #include "curvature/analyzed_run.h"
 #include "curvature/hessian_vector_product.h"
 #include "curvature/small_case.h"
+#include "support/dot.h"
 #include "support/expect_error.h"
 #include "support/run_program.h"
 
@@ -27,10 +27,6 @@ constexpr int64_t kManyBytes = int64_t{1} << 30;
 
 using Vector = std::vector<double>;
 using Matrix = std::vector<Vector>;
-
-double dot(const Vector& a, const Vector& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
 
 Vector product(const Matrix& matrix, const Vector& x) {
   Vector y;

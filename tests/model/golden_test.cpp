@@ -13,14 +13,14 @@ namespace {
 using num::Dual;
 
 // What one run of the model gives, in host memory.
-struct Result {
+struct GoldenRun {
   std::vector<double> losses, gradient, gradient_tangent;
 };
 
 // One batch with the mean over valid targets as the loss; `direction` is the tangent of the weights
 // for dual numbers.
 template <class S>
-Result run(const golden::Case& golden, bool compile, const std::vector<double>& direction = {}) {
+GoldenRun run(const golden::Case& golden, bool compile, const std::vector<double>& direction = {}) {
   backend::Context context(2);
   const Parameters parameters(golden.model);
   backend::Arena<S> weights(context, parameters.layout, 1);
@@ -34,7 +34,7 @@ Result run(const golden::Case& golden, bool compile, const std::vector<double>& 
   const double weight = 1.0 / static_cast<double>(golden.valid_targets());
   execution->run_losses_and_gradients(std::vector<double>{weight});
 
-  Result result;
+  GoldenRun result;
   const auto losses = backend::to_host<S>(execution->losses());
   result.losses.assign(losses.begin(), losses.end());
   result.gradient = golden::parameters_to_host(gradients);
@@ -58,7 +58,7 @@ class Golden : public ::testing::TestWithParam<std::tuple<const char*, bool>> {
 constexpr double kFloat64 = 1e-10;
 
 TEST_P(Golden, LossesAndGradientsInFloat64) {
-  const Result result = run<double>(golden_, compile_);
+  const GoldenRun result = run<double>(golden_, compile_);
   const auto losses = golden::expected(golden_, "token_losses");
   for (size_t i = 0; i < losses.size(); ++i) {
     const double expected = golden_.targets[i] == -100 ? 0.0 : losses[i];
@@ -72,7 +72,7 @@ TEST_P(Golden, LossesAndGradientsInFloat64) {
 
 // Float has 24 bits: 1e-5 for losses and 1e-4 for gradients, whose sums are longer.
 TEST_P(Golden, LossesAndGradientsInFloat32) {
-  const Result result = run<float>(golden_, compile_);
+  const GoldenRun result = run<float>(golden_, compile_);
   EXPECT_NEAR(mean_loss(golden_, result.losses) / golden_.scalars["loss_mean"].get<double>(), 1,
               1e-5);
   EXPECT_LT(golden::relative_l2(result.gradient, golden::expected_parameters(golden_, "gradient.")),
@@ -83,7 +83,7 @@ TEST_P(Golden, HessianVectorProductsThroughDualNumbers) {
   for (const std::string kind : {"rademacher", "gaussian"}) {
     const auto direction = golden::expected_parameters(golden_, "direction." + kind + ".");
     const auto expected = golden::expected_parameters(golden_, "hvp." + kind + ".");
-    const Result result = run<Dual<double>>(golden_, compile_, direction);
+    const GoldenRun result = run<Dual<double>>(golden_, compile_, direction);
     EXPECT_LT(golden::relative_l2(result.gradient_tangent, expected), kFloat64) << kind;
     EXPECT_LT(
         golden::relative_l2(result.gradient, golden::expected_parameters(golden_, "gradient.")),
@@ -92,7 +92,7 @@ TEST_P(Golden, HessianVectorProductsThroughDualNumbers) {
                                            result.gradient_tangent.begin(), 0.0);
     EXPECT_NEAR(form / golden_.scalars["vHv_" + kind].get<double>(), 1, kFloat64) << kind;
 
-    const Result narrow = run<Dual<float>>(golden_, compile_, direction);
+    const GoldenRun narrow = run<Dual<float>>(golden_, compile_, direction);
     EXPECT_LT(golden::relative_l2(narrow.gradient_tangent, expected), 1e-4) << kind;
   }
 }
