@@ -46,13 +46,13 @@ class StrictChecker {
   std::vector<std::set<std::string>> keys_;  // of the objects that are open
 };
 
-// Text of a value; the library throws on strings that are not UTF-8.
+// Text of a value whose strings are UTF-8; `what` names it in the error.
 template <class Value>
-std::string dump(const Value& value, int indent) {
+std::string exact_text(const Value& value, int indent, std::string_view what) {
   try {
     return value.dump(indent);
-  } catch (const nlohmann::detail::exception& error) {
-    fail(ErrorKind::kData, "a value cannot be written as JSON: {}", error.what());
+  } catch (const Json::exception& error) {
+    fail(ErrorKind::kData, "{} cannot be written as JSON: {}", what, plain_message(error));
   }
 }
 
@@ -87,11 +87,19 @@ Json read_json(const Path& path) {
 
 std::string canonical_json(const Json& value) {
   // nlohmann::json keeps its keys in a std::map, so the conversion sorts them at every level.
-  return dump(nlohmann::json(value), -1);
+  return exact_text(nlohmann::json(value), -1, "a value");
+}
+
+std::string json_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 void write_json(const Path& path, const Json& value) {
-  write_file_atomically(path, dump(value, 2) + "\n");
+  write_file_atomically(path, json_text(value, 2) + "\n");
+}
+
+void write_exact_json(const Path& path, const Json& value) {
+  write_file_atomically(path, exact_text(value, 2, path.string()) + "\n");
 }
 
 }  // namespace saddle

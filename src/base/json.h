@@ -20,10 +20,19 @@ Json json_number(double value);
 Json parse_json(std::string_view text, std::string_view where);
 Json read_json(const Path& path);
 
-// One line without spaces and with the keys sorted: the form that identities are hashed in.
+// One line without spaces and with the keys sorted: the form that identities are hashed in. Errors:
+// kData when a string is not UTF-8.
 std::string canonical_json(const Json& value);
 
-// Indented by two, with a newline at the end, written atomically.
+// The text of a value, on one line or indented by `indent`. In it U+FFFD stands for bytes of
+// strings that are not UTF-8, as names of files may have.
+std::string json_text(const Json& value, int indent = -1);
+
+// json_text() indented by two, with a newline at the end, written atomically.
 void write_json(const Path& path, const Json& value);
+
+// The same for what is read back and must be the same then. Errors: kData when a string is not
+// UTF-8.
+void write_exact_json(const Path& path, const Json& value);
 
 }  // namespace saddle

@@ -16,7 +16,7 @@ void check_path(const Path& path, const char* what) {
     fail(ErrorKind::kUsage,
          "the {} {} has a character that a batch script of Slurm cannot hold: a quote, a backslash "
          "or a line break",
-         what, Json(path.string()).dump());
+         what, json_text(path.string()));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "base/text_table.h"
 #include "config/recipe.h"
 
@@ -130,7 +131,7 @@ Submission read_submission(const Path& file) {
 }
 
 void write_submission(const Path& file, const Submission& submission) {
-  write_json(file, to_json(submission));
+  write_exact_json(file, to_json(submission));  // its paths and commands are used again
 }
 
 std::string new_token(const Path& directory) {
@@ -177,7 +178,7 @@ std::string submission_table(const Submission& submission) {
   for (const Work& work : submission.work) {
     const Attempt* attempt = work.last();
     if (attempt != nullptr && !attempt->id.empty()) {
-      text += fmt::format("  log of {}: {}\n", attempt->id, attempt->log.string());
+      text += fmt::format("  log of {}: {}\n", attempt->id, printable(attempt->log.string()));
     }
   }
   return text;

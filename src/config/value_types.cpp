@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.h"
+
 namespace saddle::config {
 namespace {
 
@@ -21,15 +23,6 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
-bool is_utf8(const std::string& text) {
-  try {
-    (void)Json(text).dump();
-    return true;
-  } catch (const Json::type_error&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 std::string found_text(const Value& value) {
@@ -39,7 +32,7 @@ std::string found_text(const Value& value) {
     case Value::Kind::kPlain:
       return value.text;
     case Value::Kind::kQuoted:
-      return Json(value.text).dump(-1, ' ', false, Json::error_handler_t::replace);
+      return json_text(value.text);
     case Value::Kind::kList: {
       std::string text = "[";
       for (size_t i = 0; i < value.items.size(); ++i) {
@@ -101,7 +94,7 @@ bool Text::read(const Value& value, std::string& target) const {
   if (value.kind != Value::Kind::kPlain && value.kind != Value::Kind::kQuoted) return false;
   // A NUL would end a path early.
   if (value.text.empty() || value.text.find('\0') != std::string::npos) return false;
-  if (!is_utf8(value.text)) return false;
+  if (utf8(value.text) != value.text) return false;
   target = value.text;
   return true;
 }

@@ -1,6 +1,7 @@
 #include "data/file_sequence.h"
 
 #include "base/sha256.h"
+#include "base/text.h"
 
 namespace saddle::data {
 
@@ -13,7 +14,7 @@ bool LocalFiles::matches(int64_t index, const SourceRecord& record) const {
 }
 
 SourceRecord describe_source(const Path& path) {
-  return {path.filename().string(), InputFile(path).size(), sha256_file(path)};
+  return {utf8(path.filename().string()), InputFile(path).size(), sha256_file(path)};
 }
 
 }  // namespace saddle::data

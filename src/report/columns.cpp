@@ -7,8 +7,9 @@
 
 #include "base/clock.h"
 #include "base/csv.h"
+#include "base/text.h"
 #include "base/text_table.h"
-#include "report/html.h"
+#include "base/units.h"
 
 namespace saddle::report {
 namespace {
@@ -26,7 +27,7 @@ std::string rate_text(double value) {
 }
 
 std::string memory_text(double bytes) {
-  constexpr double kMebibyte = 1 << 20, kGibibyte = 1 << 30;
+  constexpr double kMebibyte = kGibibyte / 1024;
   return bytes < kGibibyte ? fmt::format("{:.0f} MiB", bytes / kMebibyte)
                            : fmt::format("{:.2f} GiB", bytes / kGibibyte);
 }
@@ -134,7 +135,9 @@ std::string terminal_table(const std::vector<Run>& runs) {
   }
   std::string text = table.text();
   for (const Run& run : runs) {
-    if (!run.notes.empty()) text += fmt::format("  {}: {}\n", run.name, notes_text(run));
+    if (!run.notes.empty()) {
+      text += fmt::format("  {}: {}\n", printable(run.name), printable(notes_text(run)));
+    }
   }
   return text;
 }
@@ -157,14 +160,14 @@ std::string csv_text(const std::vector<Run>& runs) {
 Json rows_json(const std::vector<Run>& runs) {
   Json rows = Json::array();
   for (const Run& run : runs) {
-    Json row = {{"run", utf8(run.name)},
-                {"directory", utf8(run.directory.string())},
+    Json row = {{"run", run.name},
+                {"directory", run.directory.string()},
                 {"state", std::string(name(run.status))},
                 {"step", whole(run.step)},
                 {"steps", whole(run.steps)}};
     for (const Column& column : kColumns) row[column.key] = whole(column.value(run));
     row["notes"] = Json::array();
-    for (const std::string& note : run.notes) row["notes"].push_back(utf8(note));
+    for (const std::string& note : run.notes) row["notes"].push_back(note);
     rows.push_back(row);
   }
   return rows;

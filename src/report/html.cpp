@@ -2,56 +2,31 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 #include <filesystem>
+
+#include "base/text.h"
 
 namespace saddle::report {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// Bytes of the character that begins at `at`, or 0 when that is not UTF-8.
-size_t character_bytes(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  const size_t count = first < 0x80   ? 1
-                       : first < 0xC2 ? 0
-                       : first < 0xE0 ? 2
-                       : first < 0xF0 ? 3
-                       : first < 0xF5 ? 4
-                                      : 0;
-  if (count == 0 || at + count > text.size()) return 0;
-  for (size_t i = 1; i < count; ++i) {
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-  }
-  if (first == 0xE0 && byte(at + 1) < 0xA0) return 0;   // overlong
-  if (first == 0xED && byte(at + 1) >= 0xA0) return 0;  // surrogates
-  if (first == 0xF0 && byte(at + 1) < 0x90) return 0;   // overlong
-  if (first == 0xF4 && byte(at + 1) >= 0x90) return 0;  // over U+10FFFF
-  return count;
-}
-
-}  // namespace
-
-std::string utf8(std::string_view text) {
+// UTF-8 without the control characters that HTML does not allow.
+std::string allowed_text(std::string_view text) {
   std::string result;
-  for (size_t i = 0; i < text.size();) {
-    const size_t count = character_bytes(text, i);
-    const bool control = count == 1 && static_cast<unsigned char>(text[i]) < 0x20;
-    if (count == 0 || (control && text[i] != '\n' && text[i] != '\t')) {
-      result += kReplacement;
-    } else {
-      result += text.substr(i, count);
-    }
-    i += std::max<size_t>(count, 1);
+  for (const char c : utf8(text)) {
+    const bool control = static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t';
+    result += control ? std::string(kReplacement) : std::string(1, c);
   }
   return result;
 }
 
+}  // namespace
+
 std::string html(std::string_view text) {
   std::string result;
-  for (const char c : utf8(text)) {
+  for (const char c : allowed_text(text)) {
     switch (c) {
       case '&':
         result += "&amp;";

@@ -9,10 +9,8 @@
 
 namespace saddle::report {
 
-// The text with U+FFFD for control characters and bytes that are not UTF-8.
-std::string utf8(std::string_view text);
-
-// For the content of an element and for attributes in double quotes; passed through utf8().
+// For the content of an element and for attributes in double quotes: U+FFFD stands for control
+// characters and bytes that are not UTF-8.
 std::string html(std::string_view text);
 
 // A link to `target` from a page in `directory`, relative and percent-encoded.

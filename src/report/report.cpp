@@ -8,7 +8,6 @@
 #include "plot/figure_writer.h"
 #include "report/columns.h"
 #include "report/figures.h"
-#include "report/html.h"
 #include "report/page.h"
 
 namespace saddle::report {
@@ -44,7 +43,7 @@ Json record_of(const std::vector<Run>& runs, const SettingsTable& settings) {
   Json differing = Json::array();
   for (const DifferingSetting& setting : settings.differing) {
     Json values = Json::array();
-    for (const std::string& value : setting.values) values.push_back(utf8(value));
+    for (const std::string& value : setting.values) values.push_back(value);
     differing.push_back(
         {{"key", setting.key}, {"decides_numbers", setting.decides_numbers}, {"values", values}});
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
 #include <string>
 
@@ -81,8 +82,23 @@ TEST(Json, FilesKeepTheOrderOfKeysAndNameThePath) {
   write_file_atomically(directory / "file", "{");
   expect_error(ErrorKind::kData, {(directory / "file").string(), "at byte 2"},
                [&] { read_json(directory / "file"); });
-  expect_error(ErrorKind::kData, {"cannot be written as JSON"},
-               [] { canonical_json(Json("\xff")); });
+}
+
+TEST(Json, BytesThatAreNotUtf8AreReplacedWhereNothingDependsOnThem) {
+  const TemporaryDirectory directory;
+  const Json value = {{"file", "a\xFFz"}};
+  EXPECT_EQ(json_text(value), "{\"file\":\"a\xEF\xBF\xBDz\"}");
+  write_json(directory / "file", value);
+  EXPECT_EQ(read_json(directory / "file")["file"], "a\xEF\xBF\xBDz");
+
+  const Path exact = directory / "exact";
+  expect_error(ErrorKind::kData, {exact.string(), "cannot be written as JSON", "UTF-8"},
+               [&] { write_exact_json(exact, value); });
+  EXPECT_FALSE(std::filesystem::exists(exact));
+  write_exact_json(exact, {{"b", "\xC3\xA4"}, {"a", 2}});
+  EXPECT_EQ(read_file(exact), "{\n  \"b\": \"\xC3\xA4\",\n  \"a\": 2\n}\n");
+  // Two names must not become one identity.
+  expect_error(ErrorKind::kData, {"cannot be written as JSON"}, [&] { canonical_json(value); });
 }
 
 }  // namespace

@@ -338,6 +338,13 @@ TEST_F(PrepareTest, AFinishedCacheIsVerifiedAndReused) {
   expect_refused(ErrorKind::kData, {"train-00001.bin", "checksum"});
 }
 
+TEST_F(PrepareTest, ASourceMayHaveANameThatIsNotUtf8) {
+  write_bytes(source_ / "c4-train.2.\xFF.json", json_lines(some_documents(4, 10)));
+  const PrepareSummary summary = run();
+  EXPECT_EQ(summary.manifest.train.sources[2].name, "c4-train.2.\xEF\xBF\xBD.json");
+  EXPECT_TRUE(run().reused);
+}
+
 TEST_F(PrepareTest, AnotherRequestIsRefusedAndTheFieldsAreNamed) {
   options_.train_tokens = 2000;
   run();
