@@ -77,7 +77,11 @@ void add_parent_option(CLI::App& command, int64_t& parent);
 // key when it was not given.
 const std::string& required(const std::optional<std::string>& value, std::string_view key);
 
-// Writes to standard output; an Error of kind kIo when that fails (a full disk, a closed pipe).
+// Writes lines for people to standard output, as printable_lines() has them; an Error of kind kIo
+// when that fails (a full disk, a closed pipe).
 void print(std::string_view text);
+
+// The same for what is written as it is: JSON, and text that was asked for.
+void print_data(std::string_view text);
 
 }  // namespace saddle::app

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "commands.h"
 #include "config/load.h"
 
@@ -106,12 +107,16 @@ std::optional<int64_t> parse_noise_samples(const std::string& text) {
   return count;
 }
 
-void print(std::string_view text) {
+void print_data(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!written || std::fflush(stdout) != 0) {
     fail(ErrorKind::kIo, "cannot write to standard output: {}",
          std::generic_category().message(errno));
   }
+}
+
+void print(std::string_view text) {
+  print_data(printable_lines(text));
 }
 
 }  // namespace saddle::app

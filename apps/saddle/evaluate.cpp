@@ -40,7 +40,11 @@ struct EvaluateCommand {
     if (!evaluation) return kExitStopped;
     const Json record = train::to_json(*evaluation, checkpoint);
     if (!json_file.empty()) write_json(json_file, record);
-    print(json && json_file.empty() ? record.dump(2) + "\n" : text_of(*evaluation));
+    if (json && json_file.empty()) {
+      print_data(json_text(record, 2) + "\n");
+    } else {
+      print(text_of(*evaluation));
+    }
     return kExitSuccess;
   }
 };

@@ -31,11 +31,11 @@ struct GenerateCommand {
     options.stop = [&signals] { return signals.requested(); };
     const bool terminal = ::isatty(STDOUT_FILENO) == 1;
     if (terminal) {
-      print(options.prompt);
-      options.on_text = [](std::string_view text) { print(text); };
+      print_data(options.prompt);
+      options.on_text = [](std::string_view text) { print_data(text); };
     }
     const train::Generation result = train::generate(loaded, checkpoint, options);
-    print(terminal ? "\n" : options.prompt + result.text + "\n");
+    print_data(terminal ? "\n" : options.prompt + result.text + "\n");
     log.info("{} tokens after a prompt of {}{}; prompt {:.2f} s{}", result.tokens,
              result.prompt_tokens,
              result.end == train::Generation::End::kDocument ? ", to the end of the document" : "",

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/exit_codes.h"
+#include "base/text.h"
 #include "commands.h"
 
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using saddle::ErrorKind;
 
 int report(ErrorKind kind, const std::string& message) {
-  std::fprintf(stderr, "saddle: error: %s\n", message.c_str());
+  std::fprintf(stderr, "saddle: error: %s\n", saddle::printable(message).c_str());
   return saddle::exit_code(kind);
 }
 

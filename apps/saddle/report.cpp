@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/exit_codes.h"
+#include "base/text.h"
 #include "commands.h"
 
 namespace saddle::app {
@@ -16,7 +17,7 @@ struct ReportCommand {
     Log log;
     const report::ReportOutcome outcome =
         report::write_report({.runs = {runs.begin(), runs.end()}, .output = output}, log);
-    print(fmt::format("{}\n{}\n", outcome.table, outcome.page.string()));
+    print(fmt::format("{}\n{}\n", outcome.table, printable(outcome.page.string())));
     if (outcome.no_figures) throw Error(*outcome.no_figures);
     return kExitSuccess;
   }

@@ -10,7 +10,7 @@ void add_version(CLI::App& program, Action& action) {
   command->callback([&action] {
     action = [] {
       const Json description = {{"build", build_description()}, {"machine", machine_description()}};
-      print(description.dump(2) + "\n");
+      print_data(json_text(description, 2) + "\n");
       return kExitSuccess;
     };
   });

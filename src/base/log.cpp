@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/system_error.h"
+#include "base/text.h"
 
 namespace saddle {
 namespace {
@@ -128,7 +129,8 @@ void Log::add_file(const Path& path) {
   state_->files.emplace_back(path);
 }
 
-void Log::write(bool warning, const std::string& message) {
+void Log::write(bool warning, const std::string& text) {
+  const std::string message = printable(text);
   const std::lock_guard lock(state_->mutex);
   state_->clear_progress();
   state_->print(fmt::format("{}{}\n", warning ? "warning: " : "", message));
@@ -137,14 +139,14 @@ void Log::write(bool warning, const std::string& message) {
       fmt::format("{} {:7} {}\n", utc_timestamp(), warning ? "warning" : "info", message);
   for (LogFile& file : state_->files) {
     if (const auto failure = file.append(line)) {
-      state_->print(fmt::format("warning: {}\n", *failure));
+      state_->print(fmt::format("warning: {}\n", printable(*failure)));
     }
   }
 }
 
 void Log::progress(std::string_view line) {
   const std::lock_guard lock(state_->mutex);
-  state_->progress_line = line;
+  state_->progress_line = printable(line);
   state_->progress_waits = true;
   const double interval = state_->terminal ? kTerminalInterval : kPlainInterval;
   const bool due = !state_->last_progress || state_->last_progress->seconds() >= interval;

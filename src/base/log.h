@@ -1,5 +1,6 @@
 // Where messages for people go. A Log is passed to whatever has something to say; nothing else in
-// the library writes to the terminal.
+// the library writes to the terminal. Each message is one line: what a terminal would act on, such
+// as the control characters of a file's name, is written as printable() has it.
 #pragma once
 
 #include <fmt/format.h>
@@ -46,7 +47,7 @@ class Log {
  private:
   struct State;
   explicit Log(std::unique_ptr<State> state);
-  void write(bool warning, const std::string& message);
+  void write(bool warning, const std::string& text);
   std::unique_ptr<State> state_;
 };
 

@@ -4,7 +4,14 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace saddle {
+
+void TextTable::add(const std::vector<std::string>& row) {
+  rows_.emplace_back();
+  for (const std::string& cell : row) rows_.back().push_back(printable(cell));
+}
 
 std::string TextTable::text() const {
   std::vector<size_t> widths;

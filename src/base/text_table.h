@@ -12,7 +12,8 @@ class TextTable {
   // `shortest`: the least width of a column.
   explicit TextTable(size_t shortest = 0) : shortest_(shortest) {}
 
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  // A cell is shown as printable() has it.
+  void add(const std::vector<std::string>& row);
 
   // Every line indented by two, without blanks at its end.
   std::string text() const;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "config/fields.h"
 #include "config/suggest.h"
 
@@ -15,16 +16,7 @@ namespace {
 // An Error of kind kConfig whose message is one line, whatever stood in the text.
 template <class... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
-  std::string message;
-  for (const char c : fmt::format(format, std::forward<Args>(args)...)) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20) {
-      message += fmt::format("\\x{:02x}", code);
-    } else {
-      message += c;
-    }
-  }
-  throw Error(ErrorKind::kConfig, message);
+  throw Error(ErrorKind::kConfig, printable(fmt::format(format, std::forward<Args>(args)...)));
 }
 
 // Lists in lists are not followed, so that an alias to itself ends.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "base/text_table.h"
 #include "train/compare_runs.h"
 
@@ -14,7 +15,7 @@ namespace {
 constexpr size_t kShortest = 12;  // least width of a column
 
 std::string plain(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? printable(value.get<std::string>()) : json_text(value);
 }
 
 std::string number(const Json& value, const char* format) {

@@ -107,6 +107,8 @@ TEST(CommandLine, ErrorsOfSettingsAreOneLineAndTheCodeOfTheirKind) {
       {"--set runtime.device=cpu --set runtime.sdpa_backend=flash", ErrorKind::kDevice,
        "runtime.sdpa_backend flash"},
       {"--config /nowhere/a.yaml", ErrorKind::kIo, "/nowhere/a.yaml"},
+      {"--config '/nowhere/\x1b[2J\n'", ErrorKind::kIo, "/nowhere/\\x1b[2J\\x0a"},
+      {"'\x1b\n'", ErrorKind::kUsage, "\\x1b\\x0a"},
       {"--set model.layers", ErrorKind::kUsage, "must have the form dotted.key=value"},
       {"--set model.layers=3 model.heads=5", ErrorKind::kUsage, "model.heads=5"},
   };

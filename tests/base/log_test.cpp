@@ -96,6 +96,23 @@ TEST(Log, WritesPlainLinesToStandardError) {
   EXPECT_EQ(text, "step 1 of 2\nwarning: the loss is high\n");
 }
 
+TEST(Log, MessagesStayOneLineWhateverTheNamesInThem) {
+  const TemporaryDirectory directory;
+  const std::string name = "a\n\x1b[2J\xFF";
+  const std::string shown = "a\\x0a\\x1b[2J\\xff";
+  const std::string text = written_to_file([&] {
+    Log log;
+    log.add_file(directory / "run.log");
+    log.info("one {}", name);
+    log.warn("two {}", name);
+    log.progress(fmt::format("three {}", name));
+  });
+  EXPECT_EQ(text, "one " + shown + "\nwarning: two " + shown + "\nthree " + shown + "\n");
+  const auto lines = lines_of(read_file(directory / "run.log"));
+  ASSERT_EQ(lines.size(), 2);
+  EXPECT_THAT(lines[0], ::testing::EndsWith("one " + shown));
+}
+
 TEST(Log, AppendsTimedLinesToFiles) {
   const TemporaryDirectory directory;
   write_file_atomically(directory / "run.log", "before\n");

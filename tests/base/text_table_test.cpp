@@ -23,5 +23,12 @@ TEST(TextTable, HasColumnsOfALeastWidthAndRowsOfAnyLength) {
   EXPECT_EQ(table.text(), "  a\n  b        1\n");
 }
 
+TEST(TextTable, ACellStaysInItsLineWhateverItsText) {
+  TextTable table;
+  table.add({"run\n\x1b[2J", "1"});
+  table.add({"b\xFF", "12"});
+  EXPECT_EQ(table.text(), "  run\\x0a\\x1b[2J   1\n  b\\xff           12\n");
+}
+
 }  // namespace
 }  // namespace saddle

@@ -245,6 +245,17 @@ TEST_F(Report, EveryTextOfARunIsEscaped) {
   EXPECT_EQ(html("a\xC3\xA4\xED\xA0\x80z"), "a\xC3\xA4\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz");
 }
 
+TEST_F(Report, ANameThatIsNoTextStaysInItsLineAndField) {
+  PlantedRun().write(sweep_ / "x\x1b[2J\n\xFF");
+  PlantedRun().write(sweep_ / "plain");
+  const ReportOutcome outcome = report();
+  EXPECT_THAT(outcome.table, HasSubstr("  x\\x1b[2J\\x0a\\xff "));
+  EXPECT_THAT(outcome.table, Not(HasSubstr("\x1b")));
+  const Path output = outcome.page.parent_path();
+  EXPECT_THAT(read_file(output / "report.csv"), HasSubstr("\"x\x1b[2J\n\xEF\xBF\xBD\","));
+  EXPECT_THAT(read_file(output / "report.json"), HasSubstr("\"x\\u001b[2J\\n\xEF\xBF\xBD\""));
+}
+
 TEST_F(Report, LinksAreRelative) {
   EXPECT_EQ(relative_url(directory_ / "a" / "b c", directory_ / "out" / "x"), "../../a/b%20c");
   PlantedRun().write(sweep_ / "run");

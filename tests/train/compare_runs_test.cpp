@@ -241,6 +241,22 @@ TEST_F(CompareRuns, TheCommandPrintsTablesAndWritesJson) {
   EXPECT_EQ(run_saddle("compare-runs " + (directory_ / "a").string()).exit_code, 2);
 }
 
+// Names of directories are any bytes.
+TEST_F(CompareRuns, ANameThatIsNoTextIsShownAndWritten) {
+  const Path odd = directory_ / "x\x1b[2J\n\xFF";
+  a_.write(odd);
+  b_.write(directory_ / "b");
+  const Path json = directory_ / "comparison.json";
+  const ProgramResult result =
+      run_saddle("compare-runs '" + odd.string() + "' '" + (directory_ / "b").string() +
+                 "' --json " + json.string());
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(read_json(json)["runs"]["a"]["directory"],
+            (directory_ / "x\x1b[2J\n\xEF\xBF\xBD").string());
+  EXPECT_THAT(result.output, HasSubstr("/x\\x1b[2J\\x0a\\xff: "));
+  EXPECT_THAT(result.output, Not(HasSubstr("\x1b")));
+}
+
 // A matched pair: the same run operation by operation and as the plan.
 TEST(CompareRealRuns, EagerAndCompiledDifferInExecutionAlone) {
   SmallRun eager, compiled;
