@@ -1,11 +1,41 @@
 #include "base/candidate.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/error.h"
-#include "base/process.h"
 
 namespace saddle {
+namespace {
+
+std::string signal_text(int signal) {
+  const char* hint = signal == SIGKILL ? ", as the system does when memory runs out" : "";
+  return fmt::format("ended by signal {}{}", signal, hint);
+}
+
+std::string limit_text(double seconds) {
+  return seconds < 10 ? fmt::format("over {:g} s", seconds) : fmt::format("over {:.0f} s", seconds);
+}
+
+}  // namespace
+
+CandidateOutcome outcome_of(const ProcessResult& result, double time_limit_seconds,
+                            const std::function<Json()>& read_record) {
+  using Kind = CandidateOutcome::Kind;
+  if (result.succeeded()) {
+    try {
+      return {.kind = Kind::kMeasured, .record = read_record()};
+    } catch (const Error& error) {
+      return {.kind = Kind::kFailed, .failure = error.what()};
+    }
+  }
+  if (result.stopped) return {.kind = Kind::kStopped, .failure = "stopped"};
+  if (result.timed_out) {
+    return {.kind = Kind::kTimedOut, .failure = limit_text(time_limit_seconds)};
+  }
+  return {.kind = Kind::kFailed,
+          .failure = result.signal != 0 ? signal_text(result.signal) : result.last_words()};
+}
 
 CandidateOutcome run_candidate(const std::vector<std::string>& words, double time_limit_seconds,
                                const std::function<int()>& stop) {
@@ -14,23 +44,8 @@ CandidateOutcome run_candidate(const std::vector<std::string>& words, double tim
   command.insert(command.end(), {"--parent", std::to_string(this_process())});
   const ProcessResult result = run_process(
       command, {.time_limit_seconds = time_limit_seconds, .stop = [&stop] { return stop() != 0; }});
-  CandidateOutcome outcome;
-  if (result.stopped) {
-    outcome.failure = "stopped";
-  } else if (result.timed_out) {
-    outcome.failure = fmt::format("over {:g} s", time_limit_seconds);
-  } else if (result.signal != 0) {
-    outcome.failure = fmt::format("ended by signal {}", result.signal);
-  } else if (!result.succeeded()) {
-    outcome.failure = result.last_words();
-  } else {
-    try {
-      outcome.record = parse_json(result.output, "the output of a candidate");
-    } catch (const Error& error) {
-      outcome.failure = error.what();
-    }
-  }
-  return outcome;
+  return outcome_of(result, time_limit_seconds,
+                    [&result] { return parse_json(result.output, "the output of a candidate"); });
 }
 
 double median(std::vector<double> values) {

@@ -7,13 +7,22 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/process.h"
 
 namespace saddle {
 
 struct CandidateOutcome {
-  std::optional<Json> record;  // what it printed
-  std::string failure;         // why there is none
+  enum class Kind { kMeasured, kFailed, kTimedOut, kStopped };
+  Kind kind = Kind::kFailed;
+  std::optional<Json> record{};  // when measured
+  std::string failure{};         // why it was not
 };
+
+// What became of the candidate whose process ended with `result` under this time limit: one that
+// had ended well by itself before a signal reached it has been measured. `read_record` gives the
+// record that it left, or an Error.
+CandidateOutcome outcome_of(const ProcessResult& result, double time_limit_seconds,
+                            const std::function<Json()>& read_record);
 
 // Runs this program with `words` and --parent PID, which the command must pass to
 // end_with_parent(), and reads the JSON that it prints. A failure, output that is

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/candidate.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "bench/measurement_identity.h"
@@ -21,7 +22,7 @@ struct CandidateRequest {
 };
 
 struct CandidateEnd {
-  enum class Kind { kMeasured, kFailed, kTimedOut, kStopped };
+  using Kind = CandidateOutcome::Kind;
   Kind kind = Kind::kFailed;
   std::optional<Json> record{};  // when measured
   std::string failure{};         // why it was not
