@@ -6,6 +6,7 @@
 #include "analyze_command.h"
 #include "base/exit_codes.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "commands.h"
 #include "curvature/results_summary.h"
 
@@ -22,7 +23,7 @@ struct AnalyzeCommand : AnalyzeValues {
     log.finish_progress();
     print(fmt::format("{}{} cases measured, {} reused; {}\n",
                       curvature::summary_text(outcome.cases), outcome.measured, outcome.reused,
-                      (request.output / "summary.csv").string()));
+                      printable((request.output / "summary.csv").string())));
     return outcome.completed ? kExitSuccess : kExitStopped;
   }
 };

@@ -4,6 +4,7 @@
 
 #include "base/exit_codes.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "commands.h"
 #include "curvature/compare_precision_json.h"
 
@@ -29,7 +30,8 @@ struct PrecisionCommand {
     log.finish_progress();
     print(fmt::format("{}{} checkpoints compared, {} reused; {}\n",
                       curvature::precision_text(outcome.comparisons), outcome.measured,
-                      outcome.reused, (request.output / curvature::kPrecisionFile).string()));
+                      outcome.reused,
+                      printable((request.output / curvature::kPrecisionFile).string())));
     return outcome.completed ? kExitSuccess : kExitStopped;
   }
 };

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "base/exit_codes.h"
+#include "base/text.h"
 #include "commands.h"
 #include "model/weights_import.h"
 #include "train/export_weights.h"
@@ -26,7 +27,7 @@ struct ExportCommand {
     const int64_t parameters = train::export_weights(
         loaded, checkpoint, output,
         folder ? train::ExportFormat::kHuggingFace : train::ExportFormat::kSafetensors, model_file);
-    print(fmt::format("{}: {} parameters{}\n", output, parameters,
+    print(fmt::format("{}: {} parameters{}\n", printable(output), parameters,
                       folder && !model_file
                           ? ", without a tokenizer (none was given): bos and eos are null"
                           : ""));
@@ -39,8 +40,8 @@ struct ImportCommand {
 
   int run() const {
     const model::ImportedWeights found = model::import_weights(input, output);
-    print(fmt::format("{}: {} parameters in {} tensors, from {}\n", output, found.parameters,
-                      found.tensors, fmt::join(found.dtypes, ", ")));
+    print(fmt::format("{}: {} parameters in {} tensors, from {}\n", printable(output),
+                      found.parameters, found.tensors, fmt::join(found.dtypes, ", ")));
     if (config_output.empty()) return kExitSuccess;
     if (!found.model) {
       fail(ErrorKind::kData,
@@ -49,7 +50,7 @@ struct ImportCommand {
            input, output);
     }
     write_file_atomically(config_output, model::settings_fragment(*found.model));
-    print(fmt::format("{}: the settings of the model\n", config_output));
+    print(fmt::format("{}: the settings of the model\n", printable(config_output)));
     return kExitSuccess;
   }
 };

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "base/exit_codes.h"
+#include "base/text.h"
 #include "commands.h"
 #include "curvature/figures.h"
 
@@ -18,7 +19,8 @@ struct PlotCommand {
     if (!run_directory.empty()) options.run = run_directory;
     Log log;
     std::string text;
-    for (const Path& file : curvature::draw_figures(options, log)) text += file.string() + "\n";
+    for (const Path& file : curvature::draw_figures(options, log))
+      text += printable(file.string()) + "\n";
     print(text);
     return kExitSuccess;
   }

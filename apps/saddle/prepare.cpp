@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/exit_codes.h"
 #include "base/narrow.h"
+#include "base/text.h"
 #include "commands.h"
 #include "config/budget.h"
 
@@ -65,7 +66,7 @@ int run_verify(const SettingsOptions& options) {
   const data::TokenCache cache(options.load().data.cache);
   cache.verify();
   print(fmt::format("{} is whole: every checksum and every id was verified in {}\n",
-                    cache.directory().string(), human_duration(watch.seconds())) +
+                    printable(cache.directory().string()), human_duration(watch.seconds())) +
         splits_text(cache.manifest()));
   return kExitSuccess;
 }
@@ -77,7 +78,7 @@ int run_prepare(const SettingsOptions& options) {
   const std::string text =
       summary.reused
           ? fmt::format("{} is complete: every checksum was verified in {}\n",
-                        request.directory.string(), human_duration(summary.seconds))
+                        printable(request.directory.string()), human_duration(summary.seconds))
           : fmt::format("{} was made in {} ({} tokens/s)\n", request.directory.string(),
                         human_duration(summary.seconds), human_count(summary.tokens_per_second));
   print(text + splits_text(summary.manifest));

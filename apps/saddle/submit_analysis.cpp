@@ -5,6 +5,7 @@
 #include "analyze_command.h"
 #include "base/exit_codes.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "cluster/analysis_submission.h"
 #include "commands.h"
 #include "curvature/results_summary.h"
@@ -70,7 +71,7 @@ struct SubmitAnalysisCommand {
     print(cluster::submission_table(outcome.submission));
     if (!outcome.combined) return control.no_watch ? kExitSuccess : kExitStopped;
     print(fmt::format("{}{}\n", curvature::summary_text(outcome.cases),
-                      (submission.analysis.output / "summary.csv").string()));
+                      printable((submission.analysis.output / "summary.csv").string())));
     return kExitSuccess;
   }
 };

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/exit_codes.h"
+#include "base/text.h"
 #include "commands.h"
 #include "data/cache.h"
 
@@ -12,8 +13,8 @@ namespace {
 int run_train(const data::TokenizerTrainingOptions& options) {
   Log log;
   const data::TokenizerTrainingSummary summary = data::train_tokenizer(options, &log);
-  print(fmt::format("{}: {} pieces, SHA-256 {}\n", options.model_file.string(), options.vocab_size,
-                    summary.sha256));
+  print(fmt::format("{}: {} pieces, SHA-256 {}\n", printable(options.model_file.string()),
+                    options.vocab_size, summary.sha256));
   return kExitSuccess;
 }
 

@@ -1,4 +1,5 @@
 // The frame of the program: help, usage errors, and where text goes.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -119,6 +120,18 @@ TEST(CommandLine, ErrorsOfSettingsAreOneLineAndTheCodeOfTheirKind) {
     EXPECT_THAT(result.errors, MatchesRegex("saddle: error: [^\n]*\n")) << row.arguments;
     EXPECT_THAT(result.errors, HasSubstr(row.message));
   }
+}
+
+TEST(CommandLine, APathWithALineEndStaysInItsLine) {
+  const TemporaryDirectory directory;
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += fmt::format("the cat {} sat on mat {}\n", i, i * i);
+  write_file_atomically(directory / "text", text);
+  const ProgramResult result =
+      run_saddle("tokenizer train --vocab-size 300 --input '" + (directory / "text").string() +
+                 "' --output '" + (directory / "a\n\tb").string() + "'");
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, MatchesRegex("[^\n\t]*/a.x0a.x09b: 300 pieces[^\n\t]*\n"));
 }
 
 TEST(CommandLine, OutputThatCannotBeWrittenIsAnError) {
