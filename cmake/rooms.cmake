@@ -53,11 +53,8 @@ function(saddle_tests name)
   add_executable(${name}_tests ${sources})
   target_link_libraries(${name}_tests PRIVATE saddle_flags ${TESTS_USES} GTest::gmock GTest::gtest_main)
   target_include_directories(${name}_tests PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  # What is tested is built as it ships; the tests themselves need not be fast, but quick to compile:
-  # with sanitizers -O1 takes twice the time of -O0.
-  if(SADDLE_SANITIZE)
-    target_compile_options(${name}_tests PRIVATE -O0)
-  else()
+  # What is tested is built as it ships; the tests themselves need not be fast, but quick to compile.
+  if(NOT SADDLE_SANITIZE)
     target_compile_options(${name}_tests PRIVATE -O1)
   endif()
   target_precompile_headers(${name}_tests PRIVATE

@@ -41,7 +41,7 @@ struct BenchmarkPackedCommand {
   }
 };
 
-struct WorkerCommand {
+struct PackedWorkerCommand {
   SettingsOptions settings;
   std::string mode = "packed", trace;
   bench::PackedCandidate candidate;
@@ -70,7 +70,7 @@ void add_updates(CLI::App& command, int64_t& warmup, int64_t& steps) {
 void add_worker(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
       "benchmark-packed-worker", "Time updates of several workers in this process; prints JSON");
-  const auto values = std::make_shared<WorkerCommand>();
+  const auto values = std::make_shared<PackedWorkerCommand>();
   add_settings_options(*command, values->settings);
   command->add_option("--mode", values->mode, "How the workers are run")
       ->type_name("MODE")

@@ -27,7 +27,7 @@ namespace {
 
 using ::testing::UnorderedElementsAre;
 
-constexpr config::ModelSettings kModel{.vocab_size = 11,
+constexpr config::ModelSettings kLlama{.vocab_size = 11,
                                        .context_length = 20,
                                        .layers = 2,
                                        .width = 8,
@@ -37,7 +37,7 @@ constexpr config::ModelSettings kModel{.vocab_size = 11,
                                        .rope_theta = 50000};
 
 backend::Arena<float> random_weights(backend::Context& context) {
-  backend::Arena<float> arena(context, Parameters(kModel).layout, 1);
+  backend::Arena<float> arena(context, Parameters(kLlama).layout, 1);
   const RandomStream random(3, RandomPurpose::kTest);
   std::vector<double> values(arena.layout().size());
   for (size_t i = 0; i < values.size(); ++i) values[i] = random.normal(i);
@@ -56,7 +56,7 @@ std::vector<std::string> names_in(const Path& directory) {
 // A folder exported from random weights, whose files a test may then change.
 class HuggingFace : public ::testing::Test {
  protected:
-  HuggingFace() { export_hugging_face(folder_, kModel, weights_, &tokenizer()); }
+  HuggingFace() { export_hugging_face(folder_, kLlama, weights_, &tokenizer()); }
 
   const HuggingFaceTokenizer& tokenizer() {
     tokenizer_.model_file = scratch_ / "some.model";
@@ -104,7 +104,7 @@ class HuggingFace : public ::testing::Test {
   }
   void expect_same_weights(const Path& file) {
     backend::Arena<float> found(context_, weights_.layout(), 1);
-    load_weights(file, kModel, found);
+    load_weights(file, kLlama, found);
     const auto a = golden::parameters_to_host(weights_), b = golden::parameters_to_host(found);
     EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
       return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y);
@@ -203,7 +203,7 @@ TEST_F(HuggingFace, TheTokenizerLiesBeside) {
 }
 
 TEST_F(HuggingFace, WithoutATokenizerItsIdsAreNull) {
-  export_hugging_face(scratch_ / "bare", kModel, weights_, nullptr);
+  export_hugging_face(scratch_ / "bare", kLlama, weights_, nullptr);
   const Json config = read_json(scratch_ / "bare" / "config.json");
   EXPECT_TRUE(config.at("bos_token_id").is_null());
   EXPECT_TRUE(config.at("eos_token_id").is_null());
@@ -215,20 +215,20 @@ TEST_F(HuggingFace, ImportGivesTheSameBitsAndTheSameModel) {
   const ImportedWeights found = import_weights(folder_, imported_);
   expect_same_weights(imported_);
   ASSERT_TRUE(found.model.has_value());
-  EXPECT_EQ(*found.model, kModel);
+  EXPECT_EQ(*found.model, kLlama);
   EXPECT_EQ(found.tensors, 20);
-  EXPECT_EQ(found.parameters, config::parameter_count(kModel));
+  EXPECT_EQ(found.parameters, config::parameter_count(kLlama));
   EXPECT_THAT(found.dtypes, ::testing::ElementsAre("F32"));
   // A second export is the first, byte for byte.
   backend::Arena<float> again(context_, weights_.layout(), 1);
-  load_weights(imported_, kModel, again);
+  load_weights(imported_, kLlama, again);
   export_hugging_face(scratch_ / "again", *found.model, again, nullptr);
   EXPECT_EQ(read_file(scratch_ / "again" / "model.safetensors"),
             read_file(folder_ / "model.safetensors"));
 }
 
 TEST_F(HuggingFace, TheSettingsFragmentDescribesTheModel) {
-  config::ModelSettings model = kModel;
+  config::ModelSettings model = kLlama;
   for (const int64_t context : {1, 20, 100, 1024, 2048, 5000, 131072}) {
     model.context_length = context;
     const Path file = scratch_ / fmt::format("settings-{}.yaml", context);
@@ -242,7 +242,7 @@ TEST_F(HuggingFace, ACanonicalFileKeepsItsModel) {
   const ImportedWeights again = import_weights(imported_, scratch_ / "again.safetensors");
   expect_same_weights(scratch_ / "again.safetensors");
   ASSERT_TRUE(again.model.has_value());
-  EXPECT_EQ(*again.model, kModel);
+  EXPECT_EQ(*again.model, kLlama);
   EXPECT_EQ(read_file(imported_), read_file(scratch_ / "again.safetensors"));
 }
 
@@ -250,7 +250,7 @@ TEST_F(HuggingFace, ACanonicalFileKeepsItsModel) {
 TEST_F(HuggingFace, ACanonicalFileIsNotTakenForAnotherModel) {
   import_again();
   backend::Arena<float> found(context_, weights_.layout(), 1);
-  config::ModelSettings other = kModel;
+  config::ModelSettings other = kLlama;
   other.heads = 1;
   other.rope_theta = 77;
   expect_error(ErrorKind::kData,
@@ -272,7 +272,7 @@ TEST_F(HuggingFace, ASingleFileWithoutAConfigGivesWeightsButNoModel) {
   expect_same_weights(imported_);
   // Beside its config the same file tells.
   std::filesystem::remove(imported_);
-  EXPECT_EQ(import_weights(folder_ / "model.safetensors", imported_).model, kModel);
+  EXPECT_EQ(import_weights(folder_ / "model.safetensors", imported_).model, kLlama);
 }
 
 TEST_F(HuggingFace, SixteenBitTypesBecomeTheSameNumbers) {
@@ -395,10 +395,10 @@ TEST_F(HuggingFace, OldAndNewFormsOfConfigAreRead) {
                           "mlp_bias", "architectures"}) {
     old.erase(key);
   }
-  EXPECT_EQ(settings_from_hugging_face(old, "old"), kModel);
+  EXPECT_EQ(settings_from_hugging_face(old, "old"), kLlama);
   Json fresh = config();
   fresh.erase("rope_theta");
-  EXPECT_EQ(settings_from_hugging_face(fresh, "new"), kModel);
+  EXPECT_EQ(settings_from_hugging_face(fresh, "new"), kLlama);
   old.erase("rope_theta");
   old.erase("rms_norm_eps");
   old.erase("max_position_embeddings");
@@ -453,7 +453,7 @@ TEST_F(HuggingFace, ImportRefusesTensorsThatDoNotFit) {
 TEST_F(HuggingFace, WhatIsThereIsNeitherOverwrittenNorHarmed) {
   const std::string before = read_file(folder_ / "config.json");
   expect_error(ErrorKind::kConfig, {"folder", "is there already"},
-               [&] { export_hugging_face(folder_, kModel, weights_, nullptr); });
+               [&] { export_hugging_face(folder_, kLlama, weights_, nullptr); });
   EXPECT_EQ(read_file(folder_ / "config.json"), before);
   import_again();
   expect_error(ErrorKind::kConfig, {"imported.safetensors", "is there already"},
@@ -467,7 +467,7 @@ TEST_F(HuggingFace, AnExportThatCannotBeWrittenLeavesNothing) {
     const rlimit limit{2000, 2000};  // config.json fits, the weights do not
     ::setrlimit(RLIMIT_FSIZE, &limit);
     try {
-      export_hugging_face(scratch_ / "cut", kModel, weights_, &tokenizer());
+      export_hugging_face(scratch_ / "cut", kLlama, weights_, &tokenizer());
     } catch (const Error& error) {
       return error.kind() == ErrorKind::kIo ? 7 : 8;
     }
@@ -481,12 +481,12 @@ TEST_F(HuggingFace, AKilledExportLeavesNothingUnderItsNameAndTheNextOneCleansUp)
   ChildProcess child([&] {
     const rlimit limit{2000, 2000};  // without a handler the signal kills in the middle
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    export_hugging_face(scratch_ / "cut", kModel, weights_, nullptr);
+    export_hugging_face(scratch_ / "cut", kLlama, weights_, nullptr);
     return 0;
   });
   EXPECT_EQ(child.exit_status(), -1);
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "cut"));
-  export_hugging_face(scratch_ / "cut", kModel, weights_, nullptr);
+  export_hugging_face(scratch_ / "cut", kLlama, weights_, nullptr);
   for (const std::string& name : names_in(scratch_.path())) EXPECT_NE(name.front(), '.') << name;
   import_weights(scratch_ / "cut", imported_);
   expect_same_weights(imported_);
