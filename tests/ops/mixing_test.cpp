@@ -149,11 +149,12 @@ void compare_with_two_passes() {
       for (const int threads : {1, 2, 3}) {
         Arenas<T> whole(workers, threads);
         whole.update(mixing);
-        EXPECT_EQ(whole.all(), expected) << workers << " workers, " << threads << " threads";
-        EXPECT_EQ(whole.all()[3], random_values<T>(workers, 2));
+        const auto all = whole.all();
+        EXPECT_EQ(all, expected) << workers << " workers, " << threads << " threads";
+        EXPECT_EQ(all[3], random_values<T>(workers, 2));
         for (int64_t i = 0; i < workers * kColumns; ++i) {
           if (is_padding(i % kColumns)) {
-            ASSERT_EQ(whole.all()[0][static_cast<size_t>(i)], T(0));
+            ASSERT_EQ(all[0][static_cast<size_t>(i)], T(0));
           }
         }
       }
