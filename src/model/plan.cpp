@@ -182,6 +182,16 @@ void Plan<S>::add_copy(std::vector<Step>& steps, V x, V y) {
   steps.push_back({"copy", [=, this] { ops::copy<S>(context_, x, y); }});
 }
 
+// For the adjoint: n, which the forward made but did not keep.
+template <class S>
+void Plan<S>::add_norm_again(std::vector<Step>& steps, V x, int gain, V n, V r) {
+  if (keep_ != Keep::kActivations) return;
+  steps.push_back({"rmsnorm_again", [=, this, g = weights_.view(gain)] {
+                     ops::rmsnorm_forward<S>(context_, x, g, model_.norm_eps, n, r);
+                   }});
+  add_round(steps, n);
+}
+
 // From the normed input n1 to y, the feed-forward's output, which the next norm adds.
 template <class S>
 void Plan<S>::add_block(Steps& steps, const BlockSlots& slots, const BlockBuffers<S>& b, V y) {
@@ -233,13 +243,21 @@ void Plan<S>::add_block_adjoint(Steps& steps, const BlockSlots& slots, const Blo
   const V d_queries_keys = d.qkv.column_range(0, 2 * width);
   const ops::AttentionShape shape = attention_shape(b.x.rows() / model_.context_length);
 
+  const V gate = b.gate_up.column_range(0, ffn);
+  const V up = b.gate_up.column_range(ffn, ffn);
+
   std::vector<Step>& list = steps.adjoint;
+  if (keep_ == Keep::kActivations) {
+    list.push_back(
+        {"swiglu_again", [=, this] { ops::swiglu_forward<S>(context_, gate, up, b.a); }});
+    add_round(list, b.a);
+  }
   add_project_adjoint(list, "ffn_down", b.a, d.out, parts({slots.down_proj}), d.a);
   list.push_back({"swiglu", [=, this] {
-                    ops::swiglu_adjoint<S>(
-                        context_, b.gate_up.column_range(0, ffn), b.gate_up.column_range(ffn, ffn),
-                        d.a, d.gate_up.column_range(0, ffn), d.gate_up.column_range(ffn, ffn));
+                    ops::swiglu_adjoint<S>(context_, gate, up, d.a, d.gate_up.column_range(0, ffn),
+                                           d.gate_up.column_range(ffn, ffn));
                   }});
+  add_norm_again(list, b.middle, slots.ffn_norm, b.n2, b.r2);
   add_project_adjoint(list, "gate_up", b.n2, d.gate_up, parts({slots.gate_proj, slots.up_proj}),
                       d.n2);
   add_copy(list, d.out, d.middle);
@@ -256,6 +274,7 @@ void Plan<S>::add_block_adjoint(Steps& steps, const BlockSlots& slots, const Blo
                     ops::rope_adjoint<S>(context_, rope_.tables(), model_.context_length,
                                          d_queries_keys);
                   }});
+  add_norm_again(list, b.x, slots.attention_norm, b.n1, b.r1);
   add_project_adjoint(list, "qkv", b.n1, d.qkv, parts({slots.q_proj, slots.k_proj, slots.v_proj}),
                       d.n1);
   add_copy(list, d.middle, d.x);

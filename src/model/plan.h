@@ -94,6 +94,7 @@ class Plan : public Execution<S> {
   void add_project_adjoint(std::vector<Step>& steps, const char* name, V x, V dy,
                            std::vector<Part> weights, V dx) requires num::kHasAdjoint<S>;
   void add_round(std::vector<Step>& steps, V x);
+  void add_norm_again(std::vector<Step>& steps, V x, int gain, V n, V r);
   // y = x, unless both are one buffer.
   void add_copy(std::vector<Step>& steps, V x, V y);
   double head_operations(V x) const;  // of one product

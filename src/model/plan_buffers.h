@@ -13,11 +13,15 @@ namespace saddle::model {
 // What a plan holds on to.
 enum class Keep {
   kNothing,      // losses only: one set of activations serves all blocks
-  kActivations,  // of every block, for the adjoint; one set of adjoints serves all blocks
+  kActivations,  // of every block, for the adjoint, but those that are cheap to make again; one set
+                 // of adjoints serves all blocks
   kAdjoints,     // of every operation of every block too
 };
 
-// The activations of one block that its adjoint needs. R = rows of a worker, [N, R, ...].
+// The activations of one block that its adjoint needs. R = rows of a worker, [N, R, ...]. Normed
+// tensors and the output of swiglu are one buffer for all blocks when only activations are kept:
+// the adjoint makes them again (as Chen et al., "Training deep nets with sublinear memory cost",
+// 2016, do for whole layers).
 template <class S>
 struct BlockBuffers {
   tensor::View<S> x, n1, r1;       // input; normed; its inverse root mean square
@@ -63,17 +67,19 @@ PlanBuffers<S> lay_out(Buffers<S>& buffers, const config::ModelSettings& model, 
       at.blocks.push_back(at.blocks[0]);
       continue;
     }
+    const BlockBuffers<S>* shared =
+        i > 0 && keep == Keep::kActivations ? &at.blocks.front() : nullptr;
     BlockBuffers<S> b;
     b.x = take_width();
-    b.n1 = take_width();
+    b.n1 = shared ? shared->n1 : take_width();
     b.r1 = take(1);
     b.qkv = take(3 * model.width);
     b.o = take_width();
     b.middle = take_width();
-    b.n2 = take_width();
+    b.n2 = keep == Keep::kAdjoints ? take_width() : b.n1;
     b.r2 = take(1);
     b.gate_up = take(2 * model.ffn_width);
-    b.a = take(model.ffn_width);
+    b.a = shared ? shared->a : take(model.ffn_width);
     at.blocks.push_back(b);
   }
   at.last = take_width();
@@ -86,13 +92,12 @@ PlanBuffers<S> lay_out(Buffers<S>& buffers, const config::ModelSettings& model, 
   at.dn = take_width();
   tensor::View<S> stream = take_width();  // adjoint of the residual stream
   for (int64_t i = 0; i < model.layers; ++i) {
-    if (i > 0 && keep == Keep::kActivations) {
-      at.adjoints.push_back(at.adjoints[0]);
-      continue;
-    }
     BlockAdjoints<S> d;
     if (keep == Keep::kAdjoints) {
       d.x = stream;
+      d.qkv = take(3 * model.width);
+      d.gate_up = take(2 * model.ffn_width);
+      d.a = take(model.ffn_width);
       d.n1 = take_width();
       d.o = take_width();
       d.middle = take_width();
@@ -101,10 +106,11 @@ PlanBuffers<S> lay_out(Buffers<S>& buffers, const config::ModelSettings& model, 
     } else {
       d.x = d.middle = d.out = stream;
       d.n1 = d.o = d.n2 = at.dn;
+      d.qkv = i == 0 ? take(3 * model.width) : at.adjoints[0].qkv;
+      // Written over what they are the adjoints of, which nothing reads any more.
+      d.gate_up = at.blocks[i].gate_up;
+      d.a = at.blocks[i].a;
     }
-    d.qkv = take(3 * model.width);
-    d.gate_up = take(2 * model.ffn_width);
-    d.a = take(model.ffn_width);
     at.adjoints.push_back(d);
   }
   return at;

@@ -195,6 +195,40 @@ TEST(Execution, ARunningPlanAllocatesNothing) {
   EXPECT_EQ(setup.context.memory().allocations, made);
 }
 
+// Of a layer a plan keeps its input, query-key-value, attention, the stream after attention,
+// gate-up and two inverse norms. Layers differ in nothing else, and scratch does not grow with
+// them.
+TEST(Execution, APlanKeepsWhatIsCostlyToMakeAgain) {
+  const auto bytes = [](int64_t layers) {
+    ModelRun<float> setup(1, 1);
+    setup.model.layers = layers;
+    const backend::Arena<float> weights(setup.context, Parameters(setup.model).layout, 1);
+    backend::Arena<float> gradients(setup.context, Parameters(setup.model).layout, 1);
+    const int64_t before = setup.context.memory().bytes_now;
+    const auto plan = make_execution<float>(setup.context, setup.model, {.compile = true}, 4,
+                                            weights, &gradients);
+    return setup.context.memory().bytes_now - before;
+  };
+  const config::ModelSettings model = ModelRun<float>(1, 1).model;
+  const int64_t columns = 6 * model.width + 2 * model.ffn_width + 2;
+  const int64_t rows = 4 * model.context_length;
+  const double layer = static_cast<double>(bytes(5) - bytes(4));
+  // Within what alignment to 64 bytes adds to 7 buffers.
+  EXPECT_NEAR(layer, static_cast<double>(rows * columns) * sizeof(float), 7 * 64);
+}
+
+// The adjoint writes over activations that it has read; the next run makes them again.
+TEST(Execution, RunsTwiceAlike) {
+  ModelRun<float> setup(1, 2);
+  const HostBatch batch = random_batch(setup.model, 1, 3, 1);
+  const auto plan = make_execution<float>(setup.context, setup.model, {.compile = true}, 3,
+                                          setup.weights, &setup.gradients);
+  const Result once = setup.run(*plan, batch);
+  const Result again = setup.run(*plan, batch);
+  EXPECT_EQ(again.losses, once.losses);
+  EXPECT_EQ(again.gradients, once.gradients);
+}
+
 // With and without the gradient the head is two pieces of code, in which the compiler may order the
 // sum over the vocabulary differently: a few units of the last place.
 TEST(Execution, LossesAloneAreTheSameLosses) {
