@@ -15,7 +15,7 @@ namespace saddle {
 namespace {
 
 // What is written there; empty when it cannot be read, as most of it cannot on some machine.
-std::string try_read(const Path& path) {
+std::string text_or_nothing(const Path& path) {
   try {
     return read_file(path);
   } catch (const Error&) {
@@ -82,7 +82,7 @@ TelemetryReader::TelemetryReader(int64_t process, int cores, Path root)
     : process_(process), cores_(cores), root_(std::move(root)) {}
 
 std::optional<TelemetryReader::Busy> TelemetryReader::machine_busy() const {
-  std::istringstream line(try_read(root_ / "proc/stat"));
+  std::istringstream line(text_or_nothing(root_ / "proc/stat"));
   std::string name;
   if (!(line >> name) || name != "cpu") return std::nullopt;
   // user nice system idle iowait irq softirq steal; guests are in user already.
@@ -100,7 +100,7 @@ TelemetryReader::Processes TelemetryReader::own_processes() const {
   for (const Path& directory : entries(root_ / "proc")) {
     const auto number = process_number(directory.filename().string());
     if (!number) continue;
-    const std::string text = try_read(directory / "stat");
+    const std::string text = text_or_nothing(directory / "stat");
     // PID (NAME) STATE PPID ...; the name may hold blanks and parentheses.
     const size_t name_end = text.rfind(')');
     if (name_end == std::string::npos) continue;
@@ -130,10 +130,10 @@ TelemetryReader::Processes TelemetryReader::own_processes() const {
 std::optional<double> TelemetryReader::clock_mhz() const {
   std::vector<double> clocks;
   for (const Path& directory : entries(root_ / "sys/devices/system/cpu")) {
-    const auto kilohertz = first_number(try_read(directory / "cpufreq/scaling_cur_freq"));
+    const auto kilohertz = first_number(text_or_nothing(directory / "cpufreq/scaling_cur_freq"));
     if (kilohertz && *kilohertz > 0) clocks.push_back(*kilohertz / 1000);
   }
-  if (clocks.empty()) clocks = values_of(try_read(root_ / "proc/cpuinfo"), "cpu MHz");
+  if (clocks.empty()) clocks = values_of(text_or_nothing(root_ / "proc/cpuinfo"), "cpu MHz");
   std::erase_if(clocks, [](double clock) { return !(clock > 0); });
   return mean(clocks);
 }
@@ -141,12 +141,12 @@ std::optional<double> TelemetryReader::clock_mhz() const {
 std::optional<double> TelemetryReader::temperature() const {
   std::optional<double> hottest;
   const auto take = [&](const Path& file) {
-    const auto thousandths = first_number(try_read(file));
+    const auto thousandths = first_number(text_or_nothing(file));
     if (!thousandths || *thousandths <= 0 || *thousandths > 200'000) return;
     hottest = std::max(hottest.value_or(0), *thousandths / 1000);
   };
   for (const Path& sensor : entries(root_ / "sys/class/hwmon")) {
-    const std::string name = try_read(sensor / "name");
+    const std::string name = text_or_nothing(sensor / "name");
     if (!name.starts_with("coretemp") && !name.starts_with("k10temp")) continue;
     for (const Path& file : entries(sensor)) {
       const std::string input = file.filename().string();
@@ -154,7 +154,7 @@ std::optional<double> TelemetryReader::temperature() const {
     }
   }
   for (const Path& zone : entries(root_ / "sys/class/thermal")) {
-    const std::string type = try_read(zone / "type");
+    const std::string type = text_or_nothing(zone / "type");
     if (type.find("cpu") != std::string::npos || type.starts_with("x86_pkg")) take(zone / "temp");
   }
   return hottest;
@@ -168,13 +168,14 @@ std::optional<double> TelemetryReader::power(double seconds) {
     const std::string name = package.filename().string();
     // "intel-rapl:0" is a package; "intel-rapl:0:0" is a part of it and counted there.
     if (!name.starts_with("intel-rapl:") || std::ranges::count(name, ':') != 1) continue;
-    const auto now = first_number(try_read(package / "energy_uj"));
+    const auto now = first_number(text_or_nothing(package / "energy_uj"));
     if (!now) continue;
     energy[package] = *now;
     const auto before = before_energy_.find(package);
     if (before == before_energy_.end()) continue;
     double used = *now - before->second;
-    if (used < 0) used += first_number(try_read(package / "max_energy_range_uj")).value_or(0);
+    if (used < 0)
+      used += first_number(text_or_nothing(package / "max_energy_range_uj")).value_or(0);
     if (used >= 0) joules = joules.value_or(0) + used / 1e6;
   }
   before_energy_ = std::move(energy);
@@ -209,9 +210,9 @@ TelemetrySample TelemetryReader::sample(double seconds) {
   sample.clock_mhz = clock_mhz();
   sample.temperature_celsius = temperature();
   sample.power_watts = power(seconds);
-  const auto available = values_of(try_read(root_ / "proc/meminfo"), "MemAvailable:");
+  const auto available = values_of(text_or_nothing(root_ / "proc/meminfo"), "MemAvailable:");
   if (!available.empty()) sample.available_bytes = static_cast<int64_t>(available[0]) * 1024;
-  sample.load = first_number(try_read(root_ / "proc/loadavg"));
+  sample.load = first_number(text_or_nothing(root_ / "proc/loadavg"));
   before_seconds_ = seconds;
   before_machine_ = machine;
   before_ = std::move(own);

@@ -2,6 +2,8 @@
 // finite, are null.
 #pragma once
 
+#include <string>
+
 #include "base/json.h"
 #include "curvature/case_result.h"
 
@@ -17,5 +19,8 @@ namespace saddle::curvature {
 //                quadratic_form / squared_norm, null for a direction that is zero
 //   spectrum     that of spectrum.h; missing where it was not asked for
 Json to_json(const CaseResult& result);
+
+// A number of such JSON in a format of fmt, "-" for null.
+std::string number_text(const Json& value, const char* format);
 
 }  // namespace saddle::curvature

@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "curvature/case_json.h"
+
 namespace saddle::curvature {
 namespace {
 
@@ -125,19 +127,15 @@ Json random_json(const PrecisionCase& result) {
   return samples;
 }
 
-std::string number(const Json& value, const char* format) {
-  return value.is_number() ? fmt::format(fmt::runtime(format), value.get<double>()) : "-";
-}
-
 std::string percent(const Json& value) {
   return value.is_number() ? fmt::format("{:+.3f}%", 100 * value.get<double>()) : "-";
 }
 
 std::string vectors_text(const char* name, const Json& error, const Json& worst_error,
                          const Json& cosine, const Json& worst_cosine) {
-  return fmt::format("  {:<22}  {:>11}  {:>11}  {:>11}  {:>11}\n", name, number(error, "{:.3e}"),
-                     number(worst_error, "{:.3e}"), number(cosine, "{:.7f}"),
-                     number(worst_cosine, "{:.7f}"));
+  return fmt::format("  {:<22}  {:>11}  {:>11}  {:>11}  {:>11}\n", name,
+                     number_text(error, "{:.3e}"), number_text(worst_error, "{:.3e}"),
+                     number_text(cosine, "{:.7f}"), number_text(worst_cosine, "{:.7f}"));
 }
 
 std::string comparison_text(const Json& comparison) {
@@ -149,13 +147,14 @@ std::string comparison_text(const Json& comparison) {
                   comparison["random"].size());
   text += fmt::format(fmt::runtime(kRow), "statistic", "float32", "bf16", "difference");
   for (const auto& [name, pair] : comparison["statistics"].items()) {
-    text += fmt::format(fmt::runtime(kRow), name, number(pair["float32"], "{:.5e}"),
-                        number(pair["autocast"], "{:.5e}"), percent(pair["relative_difference"]));
+    text +=
+        fmt::format(fmt::runtime(kRow), name, number_text(pair["float32"], "{:.5e}"),
+                    number_text(pair["autocast"], "{:.5e}"), percent(pair["relative_difference"]));
   }
   text +=
       fmt::format(fmt::runtime(kRow), "bf16 H, float32 noise", "value", "of float32", "of bf16");
   for (const auto& [name, value] : comparison["counterfactual"].items()) {
-    text += fmt::format(fmt::runtime(kRow), name, number(value["value"], "{:.5e}"),
+    text += fmt::format(fmt::runtime(kRow), name, number_text(value["value"], "{:.5e}"),
                         percent(value["from_float32"]), percent(value["from_autocast"]));
   }
   text += fmt::format("  {:<22}  {:>11}  {:>11}  {:>11}  {:>11}\n", "vector", "error", "worst",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/csv.h"
+#include "curvature/case_json.h"
 
 namespace saddle::curvature {
 namespace {
@@ -62,18 +63,13 @@ Json no_case() {
           {"statistics", Json::object()}};
 }
 
-std::string number(const Json& value, const char* format) {
-  if (!value.is_number()) return "-";
-  return fmt::format(fmt::runtime(format), value.get<double>());
-}
-
 std::string eigenvalues_text(const Json& cases, size_t width) {
   std::string text;
   for (const Json& content : cases) {
     std::vector<std::string> values;
     for (const Json& value : top_eigenvalues(content)) {
-      values.push_back(fmt::format("{} ± {}", number(value.value("value", Json()), "{:.5g}"),
-                                   number(value.value("residual", Json()), "{:.1g}")));
+      values.push_back(fmt::format("{} ± {}", number_text(value.value("value", Json()), "{:.5g}"),
+                                   number_text(value.value("residual", Json()), "{:.1g}")));
     }
     if (values.empty()) continue;
     text += fmt::format("{:<{}}  {:<6}  {}\n", joined_names(content), width,
@@ -108,13 +104,13 @@ std::string summary_text(const Json& cases) {
     const Json& statistics = content["statistics"];
     text += fmt::format(fmt::runtime(kRow), joined_names(content), width,
                         content["case"].get<std::string>(),
-                        number(content["checkpoint"]["tokens"], "{:.0f}"),
-                        number(content["epoch"].value("loss", Json()), "{:.4f}"),
-                        number(content["epoch"].value("gradient_norm", Json()), "{:.4g}"),
-                        number(statistics.value("mean_noise_norm", Json()), "{:.4g}"),
-                        number(statistics.value("noise_alignment", Json()), "{:.4e}"),
-                        number(statistics.value("normalized_alignment", Json()), "{:.4e}"),
-                        number(statistics.value("random_alignment", Json()), "{:.4e}"));
+                        number_text(content["checkpoint"]["tokens"], "{:.0f}"),
+                        number_text(content["epoch"].value("loss", Json()), "{:.4f}"),
+                        number_text(content["epoch"].value("gradient_norm", Json()), "{:.4g}"),
+                        number_text(statistics.value("mean_noise_norm", Json()), "{:.4g}"),
+                        number_text(statistics.value("noise_alignment", Json()), "{:.4e}"),
+                        number_text(statistics.value("normalized_alignment", Json()), "{:.4e}"),
+                        number_text(statistics.value("random_alignment", Json()), "{:.4e}"));
   }
   return text + eigenvalues_text(cases, width);
 }

@@ -16,19 +16,12 @@
 
 #include "base/error.h"
 #include "support/child_process.h"
+#include "support/directory_contents.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 
 namespace saddle {
 namespace {
-
-std::vector<std::string> names_in(const Path& directory) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    names.push_back(entry.path().filename().string());
-  }
-  return names;
-}
 
 // The content by another way than the code under test.
 std::string slurp(const Path& path) {

@@ -5,23 +5,16 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <set>
+#include <vector>
 
 #include "base/error.h"
 #include "support/child_process.h"
+#include "support/directory_contents.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 
 namespace saddle {
 namespace {
-
-std::set<std::string> names_in(const Path& directory) {
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    names.insert(entry.path().filename().string());
-  }
-  return names;
-}
 
 void write_into(StagedDirectory& directory, const std::string& text) {
   write_file_atomically(directory.path() / "file", text);
@@ -35,7 +28,7 @@ TEST(StagedDirectory, AppearsWhenItIsPublished) {
   EXPECT_FALSE(std::filesystem::exists(target));
   directory.publish();
   EXPECT_EQ(read_file(target / "file"), "whole");
-  EXPECT_EQ(names_in(target.parent_path()), std::set<std::string>{"result"});
+  EXPECT_EQ(names_in(target.parent_path()), std::vector<std::string>{"result"});
 }
 
 TEST(StagedDirectory, LeavesNothingWhenItIsNotPublished) {
@@ -104,12 +97,12 @@ TEST(StagedDirectory, WhatAKilledWriterLeftIsRemovedByTheNext) {
     return ::raise(SIGKILL);
   });
   child.wait();
-  EXPECT_EQ(names_in(scratch.path()), std::set<std::string>{".result.staged-0"});
+  EXPECT_EQ(names_in(scratch.path()), std::vector<std::string>{".result.staged-0"});
   StagedDirectory directory(scratch / "result");
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
   write_into(directory, "whole");
   directory.publish();
-  EXPECT_EQ(names_in(scratch.path()), std::set<std::string>{"result"});
+  EXPECT_EQ(names_in(scratch.path()), std::vector<std::string>{"result"});
 }
 
 }  // namespace

@@ -24,13 +24,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-int go_on() {
+int no_signal() {
   return 0;
 }
 
 struct Study : SmallCase<float> {
   std::optional<PrecisionCase> compare(const PrecisionCaseOptions& options,
-                                       const std::function<int()>& stop = go_on) {
+                                       const std::function<int()>& stop = no_signal) {
     Log log = Log::silent();
     return measure_precision(context, settings, data, weights, options, stop, log);
   }
@@ -224,7 +224,7 @@ class PrecisionStudyTest : public ::testing::Test {
   }
 
   PrecisionOutcome compare(const PrecisionOptions& options,
-                           const std::function<int()>& stop = go_on) const {
+                           const std::function<int()>& stop = no_signal) const {
     Log log = Log::silent();
     return compare_precision(options, stop, log);
   }

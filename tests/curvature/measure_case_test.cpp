@@ -76,9 +76,9 @@ double form_along(SmallCase<double>& small, const DataCase& data, const Vector& 
 }
 
 // Two programs in float64 that add in another order: 1e-10 has room to spare.
-constexpr double kFloat64 = 1e-10;
+constexpr double kSmallForms = 1e-10;
 
-void expect_same(double a, double b, double tolerance = kFloat64) {
+void expect_same(double a, double b, double tolerance = kSmallForms) {
   EXPECT_NEAR(a, b, tolerance * std::abs(b));
 }
 
@@ -175,15 +175,15 @@ TEST(MeasuredCase, DoesNotDependOnGroupsMicrobatchesOrMethod) {
   const CaseResult reference = small.measure(data, options);
   for (const int64_t lanes : {1, 2, 5, 12}) {
     options.direction_bytes = lanes * lane + lane / 2;
-    expect_same(small.measure(data, options), reference, kFloat64);
+    expect_same(small.measure(data, options), reference, kSmallForms);
   }
   for (const int64_t sequences : {1, 5, 27, 40}) {
     options.hvp_batch_size = sequences;
-    expect_same(small.measure(data, options), reference, kFloat64);
+    expect_same(small.measure(data, options), reference, kSmallForms);
   }
   options.hvp_batch_size = 0;
   small.settings.training.micro_batch_size = 3;  // of gradients too
-  expect_same(small.measure(data, options), reference, kFloat64);
+  expect_same(small.measure(data, options), reference, kSmallForms);
   for (const Method method :
        {Method::kDoubleBackward, Method::kForwardReverse, Method::kForwardForward}) {
     options.form.method = method;

@@ -15,6 +15,7 @@
 #include "data/fixtures.h"
 #include "data/prepare.h"
 #include "support/child_process.h"
+#include "support/directory_contents.h"
 #include "support/expect_error.h"
 #include "support/http_server.h"
 #include "support/temporary_directory.h"
@@ -45,14 +46,6 @@ TEST(Datasets, WhatCannotBeOneIsRefused) {
                  [&] { make("main", base_url); });
   }
   make("0123456789abcdef0123456789abcdef01234567", "https://example.org/mirror/");
-}
-
-std::map<std::string, std::string> contents_of(const Path& directory) {
-  std::map<std::string, std::string> contents;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    contents[entry.path().filename().string()] = read_bytes(entry.path());
-  }
-  return contents;
 }
 
 // A server that publishes C4 with all validation files and three training files, which lie in a

@@ -19,6 +19,7 @@
 #include "data/fixtures.h"
 #include "data/shuffle.h"
 #include "support/child_process.h"
+#include "support/directory_contents.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 
@@ -26,23 +27,6 @@ namespace saddle::data {
 namespace {
 
 using Ids = std::vector<uint16_t>;
-
-std::vector<std::string> names_in(const Path& directory) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-std::map<std::string, std::string> contents_of(const Path& directory) {
-  std::map<std::string, std::string> contents;
-  for (const std::string& name : names_in(directory)) {
-    contents[name] = read_bytes(directory / name);
-  }
-  return contents;
-}
 
 Ids tokens_of(const Path& directory, Split split) {
   const TokenCache cache(directory);

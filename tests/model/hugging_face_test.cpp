@@ -18,6 +18,7 @@
 #include "model/weights_file.h"
 #include "model/weights_import.h"
 #include "support/child_process.h"
+#include "support/directory_contents.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/temporary_directory.h"
@@ -43,14 +44,6 @@ backend::Arena<float> random_weights(backend::Context& context) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = random.normal(i);
   golden::parameters_from_host(values, arena);
   return arena;
-}
-
-std::vector<std::string> names_in(const Path& directory) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    names.push_back(entry.path().filename().string());
-  }
-  return names;
 }
 
 // A folder exported from random weights, whose files a test may then change.

@@ -23,7 +23,7 @@ config::Settings autocast_settings() {
   return settings;
 }
 
-UpdateBatch random_batch(const config::ModelSettings& model, uint64_t seed) {
+UpdateBatch autocast_batch(const config::ModelSettings& model, uint64_t seed) {
   UpdateBatch batch;
   batch.sequences = 8;
   const std::vector<uint16_t> ids =
@@ -50,7 +50,7 @@ TEST(Autocast, SmallUpdatesMoveEveryWeight) {
   for (size_t i = 0; i < before.size(); ++i) before[i] = random.uniform(i) < 0.5 ? -1 : 1;
   golden::parameters_from_host(before, trained.weights);
   UpdateRunner<float> runner(context, settings, trained);
-  const UpdateBatch batch = random_batch(settings.model, 1);
+  const UpdateBatch batch = autocast_batch(settings.model, 1);
   for (int64_t step = 1; step <= 100; ++step) runner.run(batch, {step, step, 1'000'000});
 
   const std::vector<double> after = golden::parameters_to_host(trained.weights);
@@ -71,7 +71,7 @@ TEST(Autocast, SmallUpdatesMoveEveryWeight) {
 // The gradient of one batch at the weights of `trained`, with and without autocast.
 double error_of_autocast(const config::Settings& settings, backend::Context& context,
                          TrainedModel<float>& trained) {
-  const UpdateBatch batch = random_batch(settings.model, 1000);
+  const UpdateBatch batch = autocast_batch(settings.model, 1000);
   config::Settings exact = settings;
   exact.runtime.amp = false;
   UpdateRunner<float>(context, exact, trained).accumulate_gradients(batch);
@@ -97,7 +97,8 @@ TEST(Autocast, GradientsStayWithinFivePercentOfFloat) {
     double loss = 0;
     for (int64_t step = 1; step <= 60; ++step) {
       loss =
-          runner.run(random_batch(settings.model, static_cast<uint64_t>(step)), {step, step, 1000})
+          runner
+              .run(autocast_batch(settings.model, static_cast<uint64_t>(step)), {step, step, 1000})
               .mean_loss();
     }
     EXPECT_LT(loss, std::log(61) - 0.1) << "it learned how frequent the ids are";
