@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "base/clock.h"
-#include "base/environment.h"
 #include "base/error.h"
 #include "base/process.h"
 #include "base/text_table.h"
@@ -22,27 +21,10 @@ using curvature::AnalysisPlan;
 using curvature::Checkpoint;
 using curvature::ResultsDirectory;
 
-struct Limit {
-  std::optional<int64_t> seconds;
-  std::string partition;
-  bool known = false;
-};
-
-// Of the partition that the jobs go to, as far as that can be told beforehand.
-Limit partition_limit(const Site& site) {
-  std::string name = environment_variable("SBATCH_PARTITION");
-  if (name.empty()) name = site.partition;
-  for (const Partition& partition : ask_partitions()) {
-    if (name.empty() ? partition.standard : partition.name == name) {
-      return {partition.limit_seconds, partition.name, true};
-    }
-  }
-  return {std::nullopt, name, false};
-}
-
 // The wall times of a new submission of `items` (numbers of checkpoints).
 TimePlan times_of(const AnalysisSubmission& request, const AnalysisPlan& plan,
-                  const std::vector<const Checkpoint*>& items, const Limit& limit, Json& timing) {
+                  const std::vector<const Checkpoint*>& items, const PartitionLimit& limit,
+                  Json& timing) {
   const auto count = static_cast<int64_t>(items.size());
   if (const auto seconds = request.control.wall_seconds()) {
     timing = {{"walltime_hours", *request.control.walltime_hours}};
@@ -70,7 +52,7 @@ std::string joined_names(const Checkpoint& checkpoint) {
 Submission new_submission(const AnalysisSubmission& request, const AnalysisPlan& plan,
                           const std::vector<const Checkpoint*>& items) {
   const Path output = std::filesystem::absolute(request.analysis.output).lexically_normal();
-  const Limit limit = partition_limit(request.control.site);
+  const PartitionLimit limit = partition_limit(request.control.site);
   Submission submission;
   submission.token = new_token(output);
   submission.directory = std::filesystem::current_path();
@@ -275,7 +257,7 @@ std::string describe_analysis_submission(const AnalysisSubmission& request) {
     const Work& work = submission.work[i];
     table.add({std::to_string(i), slurm_time(work.wall_seconds), work.title});
   }
-  const Limit limit = partition_limit(request.control.site);
+  const PartitionLimit limit = partition_limit(request.control.site);
   const std::string bound = limit.known
                                 ? fmt::format("limit of the partition {}: {}", limit.partition,
                                               limit.seconds ? slurm_time(*limit.seconds) : "none")

@@ -63,6 +63,15 @@ std::string counts_text(const Submission& submission) {
   return text;
 }
 
+void check_partition(const Site& site, int64_t seconds) {
+  const PartitionLimit limit = partition_limit(site);
+  if (!limit.seconds || seconds <= *limit.seconds) return;
+  fail(ErrorKind::kConfig,
+       "a job would ask for {}, over the limit {} of the partition '{}': give fewer "
+       "--walltime-hours, or another partition",
+       slurm_time(seconds), slurm_time(*limit.seconds), limit.partition);
+}
+
 }  // namespace
 
 std::optional<int64_t> SubmissionControl::wall_seconds() const {
@@ -79,6 +88,10 @@ std::optional<int64_t> SubmissionControl::wall_seconds() const {
          *walltime_hours, site.signal_seconds);
   }
   return seconds;
+}
+
+void check_given_time(const SubmissionControl& control) {
+  if (const auto seconds = control.wall_seconds()) check_partition(control.site, *seconds);
 }
 
 Driver::Driver(Path record, Submission submission, Log& log)
@@ -122,6 +135,7 @@ void Driver::forget(int64_t index) {
 }
 
 void Driver::apply(const SubmissionControl& control) {
+  check_given_time(control);
   for (const auto& [index, id] : control.adopt) adopt(index, id);
   for (const int64_t index : control.forget) forget(index);
   submission_.site = control.site;
@@ -252,6 +266,11 @@ void Driver::submit_due(const std::function<int()>& stop) {
   }
   if (due.empty()) return;
   check_slurm_answers();
+  int64_t longest = 0;
+  for (const int64_t index : due) {
+    longest = std::max(longest, submission_.work[static_cast<size_t>(index)].wall_seconds);
+  }
+  check_partition(submission_.site, longest);
   if (submission_.array) {
     submit_group(due);
     return;

@@ -35,6 +35,10 @@ struct SubmissionControl {
   std::optional<int64_t> wall_seconds() const;
 };
 
+// Errors: those of wall_seconds(); kConfig when the time that the control gives is over the limit
+// of the partition, where sinfo tells that.
+void check_given_time(const SubmissionControl& control);
+
 enum class WatchEnd {
   kSucceeded,  // all work
   kStopped,    // `stop` gave a signal; jobs run on
@@ -55,7 +59,8 @@ class Driver {
   // By a person's word: there is no job of this work, whose id was lost or whose state is unknown.
   // Errors: kUsage when it is of another state.
   void forget(int64_t index);
-  // What the control says of lost and unknown work, and a new time limit for what is due.
+  // What the control says of lost and unknown work, and a new time limit for what is due. Errors:
+  // those of check_given_time(), adopt() and forget().
   void apply(const SubmissionControl& control);
 
   // Finds what ended in failure and Slurm then put back into the queue: it is open again.
@@ -68,7 +73,8 @@ class Driver {
   // Submits what is due: a job for each piece of work, or one array; but not what Slurm itself put
   // back into the queue after a failure. After a refusal nothing more is submitted. Lost work is
   // never submitted. `stop`: asked between two jobs.
-  // Errors: those of check_slurm_answers() and revive().
+  // Errors: kConfig when a job would ask for more than the limit of its partition, before any is
+  // submitted; those of check_slurm_answers() and revive().
   void submit_due(const std::function<int()>& stop);
 
   // Asks Slurm for all open work; true when something changed. The record is written then.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/process.h"
 
@@ -146,6 +147,17 @@ std::vector<std::string> ids_of_name(const std::string& name) {
 std::vector<Partition> ask_partitions() {
   const auto output = output_of({"sinfo", "--noheader", "--format", kSinfoFormat});
   return output ? parse_sinfo(*output) : std::vector<Partition>{};
+}
+
+PartitionLimit partition_limit(const Site& site) {
+  std::string name = environment_variable("SBATCH_PARTITION");
+  if (name.empty()) name = site.partition;
+  for (const Partition& partition : ask_partitions()) {
+    if (name.empty() ? partition.standard : partition.name == name) {
+      return {partition.limit_seconds, partition.name, true};
+    }
+  }
+  return {std::nullopt, name, false};
 }
 
 }  // namespace saddle::cluster

@@ -1,11 +1,13 @@
 // The commands of Slurm, found along PATH, as this process calls them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cluster/evidence.h"
+#include "cluster/site.h"
 #include "cluster/slurm_output.h"
 
 namespace saddle::cluster {
@@ -37,5 +39,14 @@ std::vector<std::string> ids_of_name(const std::string& name);
 
 // The partitions that sinfo lists; nothing when it fails or is not there.
 std::vector<Partition> ask_partitions();
+
+struct PartitionLimit {
+  std::optional<int64_t> seconds;  // nothing: none, or not known
+  std::string partition;
+  bool known = false;
+};
+
+// Of the partition that the jobs of a site go to, as far as that can be told beforehand.
+PartitionLimit partition_limit(const Site& site);
 
 }  // namespace saddle::cluster

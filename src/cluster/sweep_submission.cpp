@@ -78,6 +78,7 @@ void check_finished(const bench::SweepPlan& plan, Driver& driver) {
 SweepSubmissionOutcome submit_sweep(const SweepSubmission& request,
                                     const std::function<int()>& stop, Log& log) {
   const bench::SweepPlan& plan = request.plan;
+  check_given_time(request.control);
   make_directories(plan.directory);
   const FileLock lock(plan.directory / "lock",
                       fmt::format("a sweep in '{}'", plan.directory.string()));

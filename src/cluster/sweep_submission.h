@@ -27,9 +27,9 @@ struct SweepSubmissionOutcome {
 // Submits the runs that are not finished, or goes on with the submission that the directory holds:
 // what ended in failure is submitted again, as an array of those tasks. Writes sweep.json,
 // submission.json, and when it ends summary.json and summary.csv, as bench::run_sweep() does.
-// Errors: kConfig for a directory of another sweep or of another program; kIo when another process
-// has the directory, when Slurm does not answer, and when work ended in failure, is unknown or
-// lost; those of bench::claim_sweep_directory().
+// Errors: kConfig for a directory of another sweep or of another program, and for a time limit over
+// that of the partition; kIo when another process has the directory, when Slurm does not answer,
+// and when work ended in failure, is unknown or lost; those of bench::claim_sweep_directory().
 SweepSubmissionOutcome submit_sweep(const SweepSubmission& request,
                                     const std::function<int()>& stop, Log& log);
 

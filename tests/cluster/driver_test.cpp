@@ -204,6 +204,25 @@ TEST_F(DriverTest, ATimeLimitWithinItsWarningIsRefused) {
   expect_error(ErrorKind::kUsage, {"0.05", "300 s"}, [&] { control.wall_seconds(); });
 }
 
+// Also when the partition, or what it allows, is another one since the time was chosen.
+TEST_F(DriverTest, ATimeOverThatOfThePartitionIsNotSubmitted) {
+  slurm_.answer("sinfo", "echo 'small*|30:00|.'; echo 'long|2:00:00|.'");
+  Driver jobs = driver();
+  expect_error(ErrorKind::kConfig, {"01:00:00", "00:30:00", "'small'"},
+               [&] { jobs.submit_due(go_on); });
+  SubmissionControl control;
+  control.walltime_hours = 3;
+  control.site.partition = "long";
+  expect_error(ErrorKind::kConfig, {"03:00:00", "02:00:00", "'long'"},
+               [&] { jobs.apply(control); });
+  EXPECT_EQ(read_submission(record()).work[0].wall_seconds, 3600);
+  EXPECT_EQ(slurm_.calls("sbatch"), 0);
+  control.walltime_hours = 2;
+  jobs.apply(control);
+  jobs.submit_due(go_on);
+  EXPECT_EQ(slurm_.calls("sbatch"), 2);
+}
+
 TEST_F(DriverTest, ALostIdIsReportedAndNotSubmittedAgain) {
   slurm_.answer("sbatch",
                 "echo 'sbatch: error: Socket timed out on send/recv operation' >&2; exit 1");

@@ -155,6 +155,15 @@ TEST_F(SubmitAnalysis, AFailedJobIsRepairedByResume) {
   expect_as_local();
 }
 
+TEST_F(SubmitAnalysis, ResumedWithATimeOverThatOfThePartitionIsRefused) {
+  slurm_.answer("sacct", FakeSlurm::accounting("FAILED", "1:0"));
+  ASSERT_EQ(run_saddle(submission("--jobs 2 --walltime-hours 1 --no-watch")).exit_code, 0);
+  expect_failure(run_saddle(resume("--walltime-hours 200")), ErrorKind::kConfig,
+                 {"8-08:00:00", "3-00:00:00", "'small'"});
+  EXPECT_EQ(slurm_.calls("sbatch"), 2);
+  EXPECT_EQ(read_json(output_ / kSubmissionFile)["work"][0]["wall_seconds"], 3600);
+}
+
 TEST_F(SubmitAnalysis, ASuccessWithoutResultsIsNone) {
   slurm_.answer("sacct", FakeSlurm::accounting("COMPLETED", "0:0"));
   expect_failure(run_saddle(submission()), ErrorKind::kIo, {"not what was asked for"});
