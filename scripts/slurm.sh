@@ -33,20 +33,28 @@ site() {
   fi
 }
 
+# default KEY VARIABLE: its value, or nothing where sbatch's own variable says it. An option on the
+# command line would go before that variable, which goes before #SBATCH lines.
+default() {
+  [[ -n "${!2:-}" ]] || site "$1"
+}
+
 # submit WORD...: outside of a job this script submits itself.
 submit() {
   local options=() more=() key value
-  for key in account partition qos constraint time; do
-    value=$(site "$key")
+  for key in account partition qos constraint; do
+    value=$(default "$key" "SBATCH_${key^^}")
     [[ -z "$value" ]] || options+=("--$key=$value")
   done
+  value=$(default time SBATCH_TIMELIMIT)
+  [[ -z "$value" ]] || options+=("--time=$value")
   value=$(site cpus)
   [[ -z "$value" ]] || options+=("--cpus-per-task=$value")
-  value=$(site memory)
+  value=$(default memory SBATCH_MEM_PER_NODE)
   [[ -z "$value" ]] || options+=("--mem=$value")
-  value=$(site gpus)
+  value=$(default gpus SBATCH_GRES)
   [[ -z "$value" || "$value" == 0 ]] || options+=("--gres=gpu:$value")
-  value=$(site signal_seconds)
+  value=$(default signal_seconds SBATCH_SIGNAL)
   [[ -z "$value" ]] || options+=("--signal=B:USR1@$value")
   read -ra more <<<"$(site options)"
   while (($#)) && [[ "$1" == -* ]]; do

@@ -1,6 +1,7 @@
 // The file of a site, its variables, and the options that come of both.
 #include "cluster/site.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,26 +73,48 @@ TEST(Site, ReadsBackFromTheRecord) {
   EXPECT_EQ(to_json(site_of_json(to_json(site), "record")), to_json(site));
 }
 
-// The script reads the same file: outside of a job it hands the site's options to sbatch.
-TEST(Site, TheScriptGivesTheSameOptions) {
+// What scripts/slurm.sh hands to a planted sbatch, called outside of a job with these variables.
+std::string submitted_by_script(const std::vector<std::string>& set,
+                                const std::vector<std::string>& words) {
   const TemporaryDirectory directory;
   write_file_atomically(directory / "sbatch", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
   std::filesystem::permissions(directory / "sbatch", std::filesystem::perms::owner_all);
   write_file_atomically(directory / "slurm.yaml", kText);
-  const ProcessResult result = run_process(
-      {"env", "-u", "SLURM_JOB_ID", "PATH=" + directory.path().string() + ":/usr/bin:/bin",
-       "SADDLE_SLURM_SITE=" + (directory / "slurm.yaml").string(), "SADDLE_SLURM_QOS=fast",
-       SADDLE_SOURCE_DIR "/scripts/slurm.sh", "--time=1:00:00", "train", "--config", "a b.yaml"},
-      {.directory = directory.path()});
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
-  std::string expected;
-  for (const char* word :
-       {"--account=physics", "--partition=long", "--qos=fast", "--gres=gpu:1",
-        "--signal=B:USR1@120", "--exclusive", "--mail-type=END", "--time=1:00:00",
-        SADDLE_SOURCE_DIR "/scripts/slurm.sh", "train", "--config", "a b.yaml"}) {
-    expected += std::string(word) + "\n";
-  }
-  EXPECT_EQ(result.output, expected);
+  std::vector<std::string> command = {"env", "-u", "SLURM_JOB_ID",
+                                      "PATH=" + directory.path().string() + ":/usr/bin:/bin",
+                                      "SADDLE_SLURM_SITE=" + (directory / "slurm.yaml").string()};
+  command.insert(command.end(), set.begin(), set.end());
+  command.emplace_back(SADDLE_SOURCE_DIR "/scripts/slurm.sh");
+  command.insert(command.end(), words.begin(), words.end());
+  const ProcessResult result = run_process(command, {.directory = directory.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  return result.output;
+}
+
+std::string one_a_line(const std::vector<std::string>& words) {
+  return fmt::format("{}\n", fmt::join(words, "\n"));
+}
+
+// The script reads the same file: outside of a job it hands the site's options to sbatch.
+TEST(Site, TheScriptGivesTheSameOptions) {
+  EXPECT_EQ(submitted_by_script({"SADDLE_SLURM_QOS=fast"},
+                                {"--time=1:00:00", "train", "--config", "a b.yaml"}),
+            one_a_line({"--account=physics", "--partition=long", "--qos=fast", "--gres=gpu:1",
+                        "--signal=B:USR1@120", "--exclusive", "--mail-type=END", "--time=1:00:00",
+                        SADDLE_SOURCE_DIR "/scripts/slurm.sh", "train", "--config", "a b.yaml"}));
+}
+
+// As before #SBATCH lines; an option that is typed goes before them.
+TEST(Site, TheVariablesOfSbatchGoBeforeTheSiteInTheScript) {
+  EXPECT_EQ(
+      submitted_by_script(
+          {"SBATCH_ACCOUNT=a", "SBATCH_PARTITION=short", "SBATCH_QOS=q", "SBATCH_CONSTRAINT=c",
+           "SBATCH_TIMELIMIT=10", "SBATCH_MEM_PER_NODE=1G", "SBATCH_GRES=gpu:2",
+           "SBATCH_SIGNAL=B:USR1@60", "SADDLE_SLURM_QOS=x", "SADDLE_SLURM_CONSTRAINT=x",
+           "SADDLE_SLURM_TIME=20", "SADDLE_SLURM_MEMORY=2G", "SADDLE_SLURM_CPUS=4"},
+          {"--partition=typed", "version"}),
+      one_a_line({"--cpus-per-task=4", "--exclusive", "--mail-type=END", "--partition=typed",
+                  SADDLE_SOURCE_DIR "/scripts/slurm.sh", "version"}));
 }
 
 // Started again by Slurm, training goes on from its newest state, whatever it began with.
