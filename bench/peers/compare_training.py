@@ -7,7 +7,7 @@
 Each --python is an interpreter with torch and yaml (Debian: python3-torch, python3-yaml). Rounds
 alternate between the programs, so that a machine whose speed drifts does not favour one. First the
 loss of the same weights on the same tokens is compared: the work must be the same before it is
-timed.
+timed. A mode that a torch does not have (torch.compile before 2.0) is skipped.
 """
 import argparse
 import json
@@ -86,6 +86,20 @@ def pytorch(options, python, work, settings, updates, extra=()):
     return json.loads(run(list(map(str, command)), options.threads))
 
 
+def available(options, pythons, modes):
+    """The pairs of an interpreter and a mode that its torch has; a line for each other."""
+    pairs = []
+    for python in pythons:
+        version, compiles = run([python, "-c", "import torch; print(torch.__version__, "
+                                 "hasattr(torch, 'compile'))"], options.threads).split()
+        for mode in modes:
+            if mode == "compile" and compiles == "False":
+                print(f"{python}: no torch.compile in PyTorch {version}, skipped")
+            else:
+                pairs.append((python, mode))
+    return pairs
+
+
 def check_same_loss(options, saddle, python):
     """The loss of trained weights on the same validation targets, by both programs: the work must be
     the same before it is timed. The cache's validation split is cut to whole microbatches."""
@@ -129,6 +143,7 @@ def main():
     options = parser.parse_args()
     pythons = options.python or ["/usr/bin/python3"]
     modes = options.mode or ["eager"]
+    pairs = available(options, pythons, modes)
 
     with tempfile.TemporaryDirectory() as folder:
         saddle = Saddle(options, Path(folder))
@@ -141,12 +156,11 @@ def main():
         for _ in range(options.rounds):
             ours = saddle.measure(options.updates)
             rows.setdefault("saddle", []).append((ours, 1.0))
-            for python in pythons:
-                for mode in modes:
-                    peer = pytorch(options, python, "train", settings, options.updates,
-                                   ["--mode", mode])
-                    ratio = ours["tokens_per_second"] / peer["tokens_per_second"]
-                    rows.setdefault(peer["program"], []).append((peer, ratio))
+            for python, mode in pairs:
+                peer = pytorch(options, python, "train", settings, options.updates,
+                               ["--mode", mode])
+                ratio = ours["tokens_per_second"] / peer["tokens_per_second"]
+                rows.setdefault(peer["program"], []).append((peer, ratio))
         print(f"{'program':34} {'tokens/s':>9} {'saddle is':>10} {'(range)':>15} "
               f"{'peak GB':>8} {'first update':>13}")
         for name, results in rows.items():
