@@ -17,11 +17,18 @@ struct BenchmarkCommand {
   bench::BenchmarkOptions options;
   std::string output;
   double memory_gib = 0, budget_minutes = options.budget_seconds / 60;
-  bool tune = false, gh200 = false;
+  bool tune = false, gh200 = false, budget_given = false;
 
   int run() const {
     if (gh200) bench::require_gh200(bench::computing_device());
     const bool tuning = tune || gh200;
+    if (budget_given && !tuning) {
+      fail(ErrorKind::kUsage, "--budget-minutes is of the tuner: give --tune with it");
+    }
+    if (tuning && campaign.protocol.data_mode == "synthetic") {
+      fail(ErrorKind::kUsage,
+           "--tune measures on the data of training: leave out --data-mode synthetic");
+    }
     bench::CampaignOptions request = campaign;
     request.output = output;
     if (memory_gib != 0) request.memory_gib = memory_gib;
@@ -101,12 +108,16 @@ void add_benchmark(CLI::App& program, Action& action) {
       ->capture_default_str();
   command->add_flag("--tune", values->tune, "Tune in stages within a budget, instead of the grid");
   command->add_flag("--gh200", values->gh200, "The same on an NVIDIA GH200; refused elsewhere");
-  command
-      ->add_option("--budget-minutes", values->budget_minutes,
-                   "Of --tune: no candidate starts that would not end within it")
-      ->type_name("M")
-      ->capture_default_str();
-  command->callback([values, &action] { action = [values] { return values->run(); }; });
+  const CLI::Option* budget =
+      command
+          ->add_option("--budget-minutes", values->budget_minutes,
+                       "Of --tune: no candidate starts that would not end within it")
+          ->type_name("M")
+          ->capture_default_str();
+  command->callback([values, budget, &action] {
+    values->budget_given = budget->count() > 0;
+    action = [values] { return values->run(); };
+  });
 }
 
 }  // namespace saddle::app

@@ -67,11 +67,12 @@ void add_sweep(CLI::App& program, Action& action) {
                    "Directory of the runs and of summary.json; an interrupted sweep continues")
       ->type_name("DIR")
       ->required();
-  command
-      ->add_flag("--slurm", values->slurm,
-                 "Train on a Slurm cluster, as one job array, and watch it; the options below are "
-                 "for that")
-      ->group("Slurm");
+  CLI::Option* on_slurm =
+      command
+          ->add_flag("--slurm", values->slurm,
+                     "Train on a Slurm cluster, as one job array, and watch it; the options below "
+                     "are for that")
+          ->group("Slurm");
   CLI::App* slurm = command->add_option_group("Slurm");
   slurm
       ->add_option("--at-once", values->at_once,
@@ -80,6 +81,9 @@ void add_sweep(CLI::App& program, Action& action) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_submission_options(*slurm, values->control);
+  for (CLI::Option* option : slurm->get_options(nullptr)) {
+    option->needs(on_slurm);
+  }
   command->callback([values, &action] { action = [values] { return values->run(); }; });
 }
 

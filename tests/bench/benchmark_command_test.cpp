@@ -79,5 +79,18 @@ TEST(BenchmarkCommand, WithoutAnyMeasurementIsAFailure) {
   EXPECT_EQ(run_saddle(kSmall + output + " --steps 0").exit_code, 2);
 }
 
+// What would be ignored is refused.
+TEST(BenchmarkCommand, RefusesOptionsThatDoNotGoTogether) {
+  const TemporaryDirectory directory;
+  const Path output = directory / "out";
+  for (const auto& [options, message] : std::vector<std::pair<std::string, std::string>>{
+           {" --budget-minutes 5", "give --tune"}, {" --tune", "--data-mode synthetic"}}) {
+    const ProgramResult result = run_saddle(kSmall + output.string() + options);
+    EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kUsage)) << options;
+    EXPECT_THAT(result.errors, HasSubstr(message));
+  }
+  EXPECT_FALSE(std::filesystem::exists(output));
+}
+
 }  // namespace
 }  // namespace saddle::bench

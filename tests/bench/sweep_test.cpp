@@ -268,6 +268,20 @@ TEST(SweepCommand, EndsWithTheCodeOfTheRunThatFailed) {
   EXPECT_EQ(rows[1]["status"], "finished");
 }
 
+// On one machine they would be ignored.
+TEST(SweepCommand, RefusesOptionsOfSlurmWithoutIt) {
+  const SmallSweep sweep;
+  for (const char* option : {"--no-watch", "--walltime-hours 2", "--at-once 2", "--poll-seconds 1",
+                             "--unknown-minutes 1", "--adopt 0=7", "--forget 0"}) {
+    const ProgramResult result =
+        run_saddle("sweep --config " + sweep.config.string() +
+                   " --grid optimizer.lr=0.01 --output " + sweep.output.string() + " " + option);
+    EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kUsage)) << option;
+    EXPECT_THAT(result.errors, HasSubstr("--slurm")) << option;
+  }
+  EXPECT_FALSE(std::filesystem::exists(sweep.output));
+}
+
 // The words of a sweep of one training that takes long.
 std::string long_sweep(SmallSweep& sweep) {
   sweep.settings.training.max_tokens = 6'400'000;
