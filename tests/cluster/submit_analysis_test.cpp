@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "base/exit_codes.h"
 #include "base/json.h"
 #include "base/process.h"
 #include "cluster/fake_slurm.h"
+#include "cluster/slurm_output.h"
 #include "cluster/submission.h"
 #include "curvature/analyzed_run.h"
 #include "support/run_program.h"
@@ -134,6 +136,39 @@ TEST_F(SubmitAnalysis, WallTimesComeFromAProfileOrAreAskedFor) {
   expect_failure(run_saddle(submission("--jobs 1 --walltime-hours 2")), ErrorKind::kConfig,
                  {"02:00:00", "01:00:00", "'small'", "--jobs 2"});
   EXPECT_FALSE(std::filesystem::exists(output_));
+}
+
+// An epoch has 4 optimizer batches, of 3 x 8 and 3 sequences of 8 targets. Of each data case a job
+// computes gradients (counted as 2) and the form along each direction, all over the epoch, and once
+// more the gradients of the batches whose noise is sampled.
+TEST_F(SubmitAnalysis, WallTimesGrowWithBatchesAndSamples) {
+  const Path local = run_.directory / "local";
+  ASSERT_EQ(run_saddle("analyze " + analysis(local)).exit_code, 0);
+  Json manifest = read_json(local / "manifest.json");
+  for (Json& record : manifest["cases"]) record["seconds"] = 600;
+  write_json(local / "manifest.json", manifest);
+  const auto seconds_for = [&](double noise, double random, double sampled) {
+    const ProgramResult result = run_saddle(fmt::format(
+        "submit-analysis --run {} --output {} --threads 1 --jobs 2 --dry-run --profile {} "
+        "--noise-samples {} --random-samples {}",
+        run_.run().string(), output_.string(), local.string(), noise, random));
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    const size_t begin = result.output.find("timing: ") + 8;
+    const Json timing = parse_json(
+        result.output.substr(begin, result.output.find('\n', begin) - begin), "the timing");
+    const double epoch = (3 * 8 + 3) * 8;
+    EXPECT_DOUBLE_EQ(timing["targets_per_checkpoint"].get<double>(),
+                     2 * epoch * (2 + sampled + random + sampled / 4));
+    const auto seconds = timing["seconds_per_checkpoint"].get<double>();
+    const auto hours = static_cast<int64_t>(std::ceil((2 * seconds + 1800) / 3600));
+    EXPECT_GT(hours, 4);  // not the least that there is
+    EXPECT_THAT(result.output, HasSubstr("#SBATCH --time=" + slurm_time(hours * 3600)));
+    return seconds;
+  };
+  const double once = seconds_for(2, 200, 2);
+  EXPECT_NEAR(seconds_for(2, 400, 2) / once, 404.5 / 204.5, 1e-9);
+  EXPECT_NEAR(seconds_for(4, 200, 4) / once, 207 / 204.5, 1e-9);
+  EXPECT_DOUBLE_EQ(seconds_for(400, 200, 4), seconds_for(4, 200, 4));  // there are no more
 }
 
 TEST_F(SubmitAnalysis, AFailedJobIsRepairedByResume) {
