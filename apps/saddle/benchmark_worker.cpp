@@ -21,6 +21,7 @@ struct WorkerCommand {
     bench::WorkerOptions request = options;
     request.data_mode = data_mode == "real" ? bench::DataMode::kReal : bench::DataMode::kSynthetic;
     request.output = output;
+    request.telemetry = parent == 0;  // what starts many of them has one telemetry of all
     const StopSignals signals;
     Log log;
     const auto record = bench::measure_worker(

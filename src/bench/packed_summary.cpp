@@ -6,6 +6,7 @@
 #include "base/candidate.h"
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/telemetry.h"
 #include "base/text_table.h"
 #include "bench/packed.h"
 #include "config/load.h"
@@ -118,6 +119,7 @@ std::optional<Json> run_packed_benchmark(const config::Settings& settings,
   check_numbers(options.num_models);
   for (const int64_t workers : options.num_models) check_settings_for(settings, workers);
   std::filesystem::create_directories(options.output);
+  const Telemetry telemetry(options.output / "telemetry.csv", log);
   Json summary = {{"micro_batch_size", settings.training.micro_batch_size},
                   {"context_length", settings.model.context_length},
                   {"topology", config::name(settings.decentralized.topology)},

@@ -11,6 +11,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/narrow.h"
+#include "base/telemetry.h"
 #include "bench/product_peak.h"
 #include "bench/profile_summary.h"
 #include "bench/trace.h"
@@ -211,10 +212,16 @@ Path trace_path(const Path& output) {
   return Path(output).replace_extension(".trace.json");
 }
 
+Path telemetry_path(const Path& output) {
+  return Path(output).replace_extension(".telemetry.csv");
+}
+
 std::optional<Json> measure_worker(const config::Settings& settings, const WorkerOptions& options,
                                    const std::function<int()>& stop, Log& log) {
   check_options(options);
   check_output(options);
+  std::optional<Telemetry> telemetry;
+  if (options.telemetry) telemetry.emplace(telemetry_path(options.output), log);
   const bool is_double = settings.runtime.dtype == config::Precision::kFloat64;
   std::optional<Json> record = is_double ? Worker<double>(settings, options, stop, log).run()
                                          : Worker<float>(settings, options, stop, log).run();

@@ -24,13 +24,16 @@ struct WorkerOptions {
   bool profile = false;      // a few updates after the timed ones
   int64_t peak_size = 2048;  // rows and columns of the product whose rate is the peak
   Path output;               // the record; FILE.json has its trace in FILE.trace.json
+  bool telemetry = false;    // also FILE.telemetry.csv, until the end of the measurement
 };
 
 // The trace beside the record FILE.json: FILE.trace.json.
 Path trace_path(const Path& output);
+// FILE.telemetry.csv.
+Path telemetry_path(const Path& output);
 
 // Measures in this process, then writes the record, whole, to options.output and returns it; its
-// fields are described in docs/guides/benchmarking.md. Nothing is written, and nothing returned,
+// fields are described in docs/guides/benchmarking.md. No record is written, and nothing returned,
 // when `stop` gave a signal. Errors: kUsage for a negative number of updates or windows without
 // any; those of UpdateSource and UpdateRunner::run: kNumeric when a loss or gradient norm is not
 // finite; kIo, for an output that cannot be written before anything is measured.

@@ -16,6 +16,7 @@
 #include "base/candidate.h"
 #include "base/clock.h"
 #include "base/exit_codes.h"
+#include "base/telemetry.h"
 #include "bench/profile_summary.h"
 #include "model/initial_weights.h"
 #include "support/expect_error.h"
@@ -333,6 +334,7 @@ TEST(WorkerCommand, PrintsATableAndWritesTheRecord) {
   EXPECT_THAT(result.output, HasSubstr("% of peak"));
   EXPECT_EQ(read_json(output)["counters"]["updates"], 4);
   EXPECT_TRUE(std::filesystem::exists(directory / "made" / "x.trace.json"));
+  EXPECT_TRUE(read_file(directory / "made" / "x.telemetry.csv").starts_with(kTelemetryHeading));
 }
 
 TEST(WorkerCommand, KeepsTheExitCodeOfALossThatIsNotFinite) {
@@ -345,7 +347,7 @@ TEST(WorkerCommand, KeepsTheExitCodeOfALossThatIsNotFinite) {
   EXPECT_FALSE(std::filesystem::exists(output));
 }
 
-TEST(WorkerCommand, WritesNothingWhenItIsStopped) {
+TEST(WorkerCommand, WritesNoRecordWhenItIsStopped) {
   const TemporaryDirectory directory;
   const Path output = directory / "x.json";
   StartedProgram program(command_for(output) + " --steps 100000000");
@@ -355,7 +357,8 @@ TEST(WorkerCommand, WritesNothingWhenItIsStopped) {
   }
   program.kill(SIGTERM);
   EXPECT_EQ(program.wait(), kExitStopped) << program.printed();
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 0);
+  EXPECT_TRUE(std::filesystem::exists(telemetry_path(output)));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
 }
 
 }  // namespace
