@@ -25,6 +25,15 @@ saddle_import(saddle_dnnl dnnl.h dnnl)
 saddle_import(saddle_blis blis-openmp/cblas.h blis)
 saddle_import(saddle_sentencepiece sentencepiece_processor.h sentencepiece sentencepiece_train)
 
+# SentencePiece says its version only in the file for pkg-config beside the library.
+set(SADDLE_SENTENCEPIECE_VERSION unknown)
+cmake_path(REPLACE_FILENAME saddle_sentencepiece_sentencepiece pkgconfig/sentencepiece.pc
+  OUTPUT_VARIABLE sentencepiece_description)
+if(EXISTS "${sentencepiece_description}")
+  file(STRINGS "${sentencepiece_description}" version_line REGEX "^Version:")
+  string(REGEX REPLACE "^Version:[ \t]*" "" SADDLE_SENTENCEPIECE_VERSION "${version_line}")
+endif()
+
 add_library(saddle_yaml INTERFACE IMPORTED GLOBAL)
 target_include_directories(saddle_yaml SYSTEM INTERFACE ${YAML_CPP_INCLUDE_DIR})
 target_link_libraries(saddle_yaml INTERFACE yaml-cpp)

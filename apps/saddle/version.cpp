@@ -1,6 +1,7 @@
 #include "base/environment.h"
 #include "base/exit_codes.h"
 #include "commands.h"
+#include "train/libraries.h"
 
 namespace saddle::app {
 
@@ -9,7 +10,9 @@ void add_version(CLI::App& program, Action& action) {
       program.add_subcommand("version", "Print what this program and this machine are, as JSON");
   command->callback([&action] {
     action = [] {
-      const Json description = {{"build", build_description()}, {"machine", machine_description()}};
+      const Json description = {{"build", build_description()},
+                                {"libraries", train::library_versions()},
+                                {"machine", machine_description()}};
       print_data(json_text(description, 2) + "\n");
       return kExitSuccess;
     };

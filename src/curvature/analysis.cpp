@@ -15,6 +15,7 @@
 #include "curvature/results_directory.h"
 #include "model/parameters.h"
 #include "model/weights_file.h"
+#include "train/libraries.h"
 #include "train/session.h"
 
 namespace saddle::curvature {
@@ -134,7 +135,9 @@ class Analysis {
     log_.finish_progress();
     if (!result) return false;
     results_.write(checkpoint, data, *result, watch.seconds(),
-                   {{"threads", context_.threads()}, {"machine", machine_description()}});
+                   {{"threads", context_.threads()},
+                    {"libraries", train::library_versions()},
+                    {"machine", machine_description()}});
     ++outcome.measured;
     return true;
   }

@@ -17,6 +17,7 @@
 #include "curvature/compare_precision_json.h"
 #include "model/parameters.h"
 #include "model/weights_file.h"
+#include "train/libraries.h"
 #include "train/session.h"
 
 namespace saddle::curvature {
@@ -185,6 +186,7 @@ class PrecisionStudy {
     comparison["measured"] = {{"finished", utc_timestamp()},
                               {"seconds", json_number(watch.seconds())},
                               {"threads", context_.threads()},
+                              {"libraries", train::library_versions()},
                               {"machine", machine_description()}};
     comparisons_.push_back(std::move(comparison));
     write();

@@ -42,7 +42,7 @@ struct PrecisionOutcome {
 //
 //   format, run, identity (analysis_identity.h, with case.name and case.data)
 //   comparisons   [{checkpoint, case, what compare_precision_json.h gives, measured: {finished,
-//                 seconds, threads, machine}}]
+//                 seconds, threads, libraries, machine}}]
 //
 // A checkpoint that is finished there is taken as it is. `stop` gives the number of a signal, or 0
 // to go on. Errors: kUsage for options that are out of range; kConfig when the file was made with

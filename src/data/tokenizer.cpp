@@ -30,6 +30,10 @@ std::optional<uint16_t> id_in(int id, int64_t vocab_size) {
 
 }  // namespace
 
+std::string tokenizer_library() {
+  return fmt::format("SentencePiece {}", SADDLE_SENTENCEPIECE_VERSION);
+}
+
 Tokenizer::Tokenizer(const Path& model_file)
     : path_(model_file), processor_(std::make_unique<Processor>()) {
   const std::string bytes = read_file(model_file);

@@ -14,6 +14,9 @@
 
 namespace saddle::data {
 
+// The library that tokenizers come from, with the version that the program was built with.
+std::string tokenizer_library();
+
 // A SentencePiece model. Encoding is safe from several threads at once.
 class Tokenizer {
  public:

@@ -145,6 +145,8 @@ Json compare_runs(const Path& path_a, const Path& path_b) {
          {{"a", identity(a.data_identity)}, {"b", identity(b.data_identity)}, {"same", same_data}}},
         {"source",
          differing_entries(json_at(a.environment, {"build"}), json_at(b.environment, {"build"}))},
+        {"libraries", differing_entries(json_at(a.environment, {"libraries"}),
+                                        json_at(b.environment, {"libraries"}))},
         {"machine", differing_entries(machine(a), machine(b))}}},
       {"throughput",
        {{"tokens_per_second_median", ratio(median_rate(a), median_rate(b))},

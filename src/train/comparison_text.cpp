@@ -81,6 +81,7 @@ std::string comparison_text(const Json& record) {
   text += data_text(found["data"]);
   text += differences("execution settings (A | B)", found["execution"]);
   text += differences("program (A | B)", found["source"]);
+  text += differences("libraries (A | B)", found["libraries"]);
   text += differences("machine (A | B)", found["machine"]);
 
   const Json& rates = record["throughput"];

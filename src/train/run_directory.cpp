@@ -7,6 +7,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "config/load.h"
+#include "train/libraries.h"
 
 namespace saddle::train {
 namespace {
@@ -50,6 +51,7 @@ void RunDirectory::write_records(const config::Settings& settings, int threads,
                       {"threads", threads},
                       {"data_identity", data_identity},
                       {"build", build_description()},
+                      {"libraries", library_versions()},
                       {"machine", machine_description()}};
   if (!resumed_from.empty()) environment["resumed_from"] = resumed_from.string();
   write_json(file("environment.json"), environment);

@@ -86,6 +86,7 @@ TEST(CommandLine, VersionIsJson) {
   const Json description = parse_json(result.output, "saddle version");
   EXPECT_FALSE(description.at("build").at("version").get<std::string>().empty());
   EXPECT_GE(description.at("machine").at("cores").get<int>(), 1);
+  EXPECT_FALSE(description.at("libraries").at("tokenizer").get<std::string>().empty());
 }
 
 TEST(CommandLine, ErrorsOfSettingsAreOneLineAndTheCodeOfTheirKind) {

@@ -281,6 +281,7 @@ TEST_F(AnalysisResults, TheManifestSaysWhatWasMeasuredAndWhere) {
   ASSERT_EQ(manifest["cases"].size(), 2);
   EXPECT_EQ(manifest["cases"][0]["threads"], train::kThreads);
   EXPECT_TRUE(manifest["cases"][0]["machine"]["processor"].is_string());
+  EXPECT_TRUE(manifest["cases"][0]["libraries"]["products_float32"].is_string());
   EXPECT_GE(manifest["cases"][0]["seconds"], 0);
   EXPECT_EQ(manifest["checkpoints"][0]["names"], Json::array({"final"}));
   EXPECT_EQ(manifest["run"], std::filesystem::absolute(run_.run()).string());

@@ -136,10 +136,13 @@ TEST_F(CompareRuns, AWeightFileTellsTheData) {
 
 TEST_F(CompareRuns, ProgramAndMachineAreCompared) {
   b_.environment["build"]["revision"] = "bbbb";
+  a_.environment["libraries"] = {{"tokenizer", "S 1"}, {"products_float32", "P 1"}};
+  b_.environment["libraries"] = {{"tokenizer", "S 1"}, {"products_float32", "P 2"}};
   b_.environment["machine"]["cores"] = 8;
   b_.environment["threads"] = 8;
   const Json found = compare()["differences"];
   EXPECT_EQ(found["source"], (Json::array({{{"key", "revision"}, {"a", "aaaa"}, {"b", "bbbb"}}})));
+  EXPECT_THAT(keys(found["libraries"]), ::testing::ElementsAre("products_float32"));
   EXPECT_THAT(keys(found["machine"]), ::testing::ElementsAre("cores", "threads"));
 }
 

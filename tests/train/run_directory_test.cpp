@@ -19,6 +19,13 @@ TEST(RunFiles, HoldTheSettingsAndTheEnvironment) {
   const Json environment = read_json(run.file("environment.json"));
   EXPECT_EQ(environment.at("threads"), kThreads);
   EXPECT_FALSE(environment.at("build").at("compiler").get<std::string>().empty());
+  const Json& libraries = environment.at("libraries");
+  EXPECT_THAT(libraries.at("products_float32").get<std::string>(),
+              ::testing::MatchesRegex("oneDNN [0-9.]+, float32"));
+  EXPECT_THAT(libraries.at("products_float64").get<std::string>(),
+              ::testing::MatchesRegex("BLIS [0-9].*, float64"));
+  EXPECT_THAT(libraries.at("tokenizer").get<std::string>(),
+              ::testing::MatchesRegex("SentencePiece [0-9.]+"));
   EXPECT_FALSE(environment.at("machine").at("processor").get<std::string>().empty());
   EXPECT_TRUE(environment.at("resumed_from").is_null());
   const std::string log = read_file(run.file("run.log"));

@@ -1,0 +1,14 @@
+#include "train/libraries.h"
+
+#include "backend/gemm.h"
+#include "data/tokenizer.h"
+
+namespace saddle::train {
+
+Json library_versions() {
+  return {{"products_float32", backend::product_library<float>()},
+          {"products_float64", backend::product_library<double>()},
+          {"tokenizer", data::tokenizer_library()}};
+}
+
+}  // namespace saddle::train

@@ -1,0 +1,12 @@
+// Which libraries compute, for the records that a run keeps.
+#pragma once
+
+#include "base/json.h"
+
+namespace saddle::train {
+
+// Names with versions: {"products_float32": "oneDNN ...", "products_float64": "BLIS ...",
+// "tokenizer": "SentencePiece ..."}.
+Json library_versions();
+
+}  // namespace saddle::train
