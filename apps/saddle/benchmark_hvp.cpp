@@ -1,12 +1,16 @@
 // benchmark-hvp, and the candidate that it starts as a process of its own.
 #include "curvature/benchmark_hvp.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
+#include "base/error.h"
 #include "base/exit_codes.h"
 #include "base/process.h"
 #include "base/stop.h"
+#include "base/telemetry.h"
 #include "commands.h"
 
 namespace saddle::app {
@@ -36,12 +40,19 @@ struct BenchmarkHvpCommand {
     if (!output.empty()) std::filesystem::create_directories(output);
     const StopSignals signals;
     Log log;
+    std::optional<Telemetry> telemetry;
+    if (!output.empty()) telemetry.emplace(request.output / "telemetry.csv", log);
     const auto table = curvature::run_hvp_benchmark(
         settings.load(), settings.words(), request, [&signals] { return signals.requested(); },
         log);
     log.finish_progress();
     if (!table) return kExitStopped;
     print(curvature::table_text(*table, request.directions));
+    if (std::ranges::none_of(table->rows, [](const curvature::HvpRow& row) {
+          return row.measurement.has_value();
+        })) {
+      fail(ErrorKind::kDevice, "no candidate could be measured here: the table says why");
+    }
     return kExitSuccess;
   }
 };

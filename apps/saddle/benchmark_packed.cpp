@@ -1,6 +1,8 @@
 // benchmark-packed, and the worker that it starts as a process of its own.
+#include <algorithm>
 #include <memory>
 
+#include "base/error.h"
 #include "base/exit_codes.h"
 #include "base/process.h"
 #include "base/stop.h"
@@ -37,6 +39,11 @@ struct BenchmarkPackedCommand {
     log.finish_progress();
     if (!summary) return kExitStopped;
     print(bench::packed_table(*summary));
+    if (std::ranges::all_of((*summary)["rows"],
+                            [](const Json& row) { return row.contains("failure"); })) {
+      fail(ErrorKind::kDevice, "no candidate could be measured here: see summary.json in '{}'",
+           output);
+    }
     return kExitSuccess;
   }
 };

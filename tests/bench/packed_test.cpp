@@ -13,6 +13,8 @@
 
 #include "base/candidate.h"
 #include "base/clock.h"
+#include "base/exit_codes.h"
+#include "base/telemetry.h"
 #include "bench/packed_update.h"
 #include "support/difference.h"
 #include "support/expect_error.h"
@@ -118,6 +120,7 @@ TEST(PackedBenchmark, WritesASummaryATableAndTraces) {
     EXPECT_LT(summary["rows"][packed]["loss_difference"].get<double>(), 1e-4);
   }
   EXPECT_NE(result.output.find("range"), std::string::npos);
+  EXPECT_TRUE(read_file(directory / "out" / "telemetry.csv").starts_with(kTelemetryHeading));
 }
 
 // Before any candidate starts, with the exit codes of a wrong setting and a wrong command line.
@@ -259,15 +262,16 @@ TEST(PackedBenchmark, TakesItsWorkerWithItWhenKilled) {
   EXPECT_EQ(wait_for(0), 0);
 }
 
-// A worker that fails is a row, not the end.
+// A worker that fails is a row, not the end; with nothing but such rows the command has failed.
 TEST(PackedBenchmark, ListsWhatFails) {
   const TemporaryDirectory directory;
   const ProgramResult result = run_saddle(
       std::string("benchmark-packed --num-models 2 --warmup 0 --steps 1 --time-limit 0.0001 "
                   "--output ") +
       (directory / "out").string() + kSmallWorkers);
-  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kDevice)) << result.errors;
   EXPECT_NE(result.output.find("over 0.0001 s"), std::string::npos) << result.output;
+  EXPECT_NE(result.errors.find("no candidate could be measured"), std::string::npos);
 }
 
 TEST(Candidates, HaveAMedian) {

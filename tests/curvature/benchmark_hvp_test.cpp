@@ -9,9 +9,12 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/exit_codes.h"
+#include "base/telemetry.h"
 #include "curvature/small_case.h"
 #include "model/weights_file.h"
 #include "support/expect_error.h"
+#include "support/run_program.h"
 #include "support/started_program.h"
 
 namespace saddle::curvature {
@@ -49,6 +52,17 @@ TEST(HvpBenchmark, WritesItsSummaryAfterEachRow) {
   EXPECT_LT(rows, 32U);
   program.kill(SIGTERM);
   program.wait();
+  EXPECT_TRUE(read_file(directory / "out" / "telemetry.csv").starts_with(kTelemetryHeading));
+}
+
+TEST(HvpBenchmark, WithoutAnyMeasurementIsAFailure) {
+  const ProgramResult result = run_saddle(
+      "benchmark-hvp --rounds 1 --no-reference --time-limit 0.0001 --set model.vocab_size=50"
+      " --set model.context_length=8 --set model.layers=1 --set model.width=16 --set model.heads=2"
+      " --set model.ffn_width=24 --set training.micro_batch_size=2 --set runtime.threads=1");
+  EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kDevice)) << result.errors;
+  EXPECT_NE(result.output.find("over 0.0001 s"), std::string::npos) << result.output;
+  EXPECT_NE(result.errors.find("no candidate could be measured"), std::string::npos);
 }
 
 }  // namespace
