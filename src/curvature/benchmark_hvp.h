@@ -68,6 +68,10 @@ struct HvpTable {
   std::optional<size_t> selected;  // the fastest that neither failed nor passed the memory
 };
 
+// Appends a row: one that was measured and whose peak passes 90% of `memory_bytes` is marked and
+// never selected; another is selected when it is the fastest so far.
+void add_row(HvpTable& table, HvpRow row, double memory_bytes);
+
 // Runs every candidate as `saddle benchmark-hvp-candidate` with these command-line words for its
 // settings. Nothing when `stop` gave a signal. Errors: kUsage for batch sizes, directions or rounds
 // below 1; those of files. A candidate that fails is a row.

@@ -109,6 +109,19 @@ double HvpRow::seconds() const {
   return median(measurement->seconds);
 }
 
+void add_row(HvpTable& table, HvpRow row, double memory_bytes) {
+  if (row.measurement) {
+    row.over_memory =
+        static_cast<double>(row.measurement->peak_memory_bytes) > kMemoryShare * memory_bytes;
+    const double fastest =
+        table.selected ? table.rows[*table.selected].tokens_per_second_and_direction : 0;
+    if (!row.over_memory && row.tokens_per_second_and_direction > fastest) {
+      table.selected = table.rows.size();
+    }
+  }
+  table.rows.push_back(std::move(row));
+}
+
 std::optional<HvpTable> run_hvp_benchmark(const config::Settings& settings,
                                           const std::vector<std::string>& settings_words,
                                           const HvpBenchmarkOptions& options,
@@ -117,7 +130,6 @@ std::optional<HvpTable> run_hvp_benchmark(const config::Settings& settings,
   Candidates candidates(settings_words, options, stop);
   const double memory = machine_description()["memory_bytes"].get<double>();
   HvpTable table;
-  double fastest = 0;
   for (const int64_t batch_size : options.batch_sizes) {
     HvpRow reference;
     if (options.reference) {
@@ -134,17 +146,11 @@ std::optional<HvpTable> run_hvp_benchmark(const config::Settings& settings,
       if (stop() != 0) return std::nullopt;
       if (row.measurement) {
         row.difference = largest_difference(row.measurement->forms, reference);
-        row.over_memory =
-            static_cast<double>(row.measurement->peak_memory_bytes) > kMemoryShare * memory;
         row.tokens_per_second_and_direction =
             static_cast<double>(batch_size * settings.model.context_length * options.directions) /
             row.seconds();
-        if (!row.over_memory && row.tokens_per_second_and_direction > fastest) {
-          fastest = row.tokens_per_second_and_direction;
-          table.selected = table.rows.size();
-        }
       }
-      table.rows.push_back(std::move(row));
+      add_row(table, std::move(row), memory);
       write_summary(settings, options, table);  // what there is survives the rest
     }
   }
