@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/error.h"
 #include "base/exit_codes.h"
 #include "base/text.h"
 #include "commands.h"
@@ -13,10 +14,16 @@ struct ReportCommand {
   std::vector<std::string> runs;
   std::string output;
 
+  Path where() const {
+    if (!output.empty()) return output;
+    if (runs.size() == 1) return Path(runs[0]) / "report";
+    fail(ErrorKind::kUsage, "--output is required with more than one directory in --runs");
+  }
+
   int run() const {
     Log log;
     const report::ReportOutcome outcome =
-        report::write_report({.runs = {runs.begin(), runs.end()}, .output = output}, log);
+        report::write_report({.runs = {runs.begin(), runs.end()}, .output = where()}, log);
     print(fmt::format("{}\n{}\n", outcome.table, printable(outcome.page.string())));
     if (outcome.no_figures) throw Error(*outcome.no_figures);
     return kExitSuccess;
@@ -37,9 +44,8 @@ void add_report(CLI::App& program, Action& action) {
   command
       ->add_option("--output", values->output,
                    "Directory for report.html, report.csv, report.json and figures, made when "
-                   "missing")
-      ->type_name("DIRECTORY")
-      ->required();
+                   "missing; without it, of a single directory in --runs its own `report`")
+      ->type_name("DIRECTORY");
   command->callback([&action, values] { action = [values] { return values->run(); }; });
 }
 

@@ -314,6 +314,22 @@ TEST_F(Report, TheCommandWritesTableFilesAndFigures) {
   EXPECT_EQ(run_saddle("report --output x").exit_code, 2);
 }
 
+// Made again, it is no run of the directory that it lies in.
+TEST_F(Report, OfOneDirectoryItLiesInItWithoutAnOutput) {
+  PlantedRun().write(sweep_ / "run-1");
+  PlantedRun().write(sweep_ / "run-2");
+  for (int time = 0; time < 2; ++time) {
+    const ProgramResult result = run_saddle("report --runs " + sweep_.string());
+    ASSERT_EQ(result.exit_code, kExitSuccess) << result.errors;
+    EXPECT_THAT(result.output, HasSubstr((sweep_ / "report" / "report.html").string()));
+    EXPECT_EQ(read_json(sweep_ / "report" / "report.json")["runs"].size(), 2u);
+  }
+  const std::string two = (sweep_ / "run-1").string() + " " + (sweep_ / "run-2").string();
+  const ProgramResult several = run_saddle("report --runs " + two);
+  EXPECT_EQ(several.exit_code, exit_code(ErrorKind::kUsage));
+  EXPECT_THAT(several.errors, HasSubstr("--output is required"));
+}
+
 TEST_F(Report, WithoutGnuplotThePageIsWrittenAllTheSame) {
   PlantedRun().write(sweep_ / "run");
   const std::string arguments =
