@@ -12,7 +12,7 @@
 namespace saddle::bench {
 namespace {
 
-constexpr int64_t kPartUpdates = 5;  // at least as many time the parts
+constexpr int64_t kPartUpdates = 5;  // at least as many time the parts, each alone
 
 template <class T>
 PackedMeasurement measure(const config::Settings& settings, const PackedCandidate& candidate) {
@@ -36,7 +36,7 @@ PackedMeasurement measure(const config::Settings& settings, const PackedCandidat
     parts[part].push_back(end - begin);
     trace.add(kPackedParts[part], begin, end);
   };
-  for (int64_t i = 0; i < std::max(kPartUpdates, candidate.steps / 10); ++i) {
+  for (int64_t i = 0; i < std::max(kPartUpdates, candidate.steps); ++i) {
     ++step;
     timed(0, [&] { update.compute(); });
     timed(1, [&] { update.clip(); });
