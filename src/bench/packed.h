@@ -36,7 +36,7 @@ struct PackedMeasurement {
   std::vector<double> seconds;           // of each timed update
   std::array<double, 4> part_seconds{};  // median of each of kPackedParts
   int64_t peak_memory_bytes = 0;
-  std::vector<double> losses;  // of each worker in the last update, nats
+  std::vector<double> losses;  // of each worker in the second update, nats
 };
 
 // Errors: kUsage for fewer than 1 step or a negative warm-up; kConfig with adaptive consensus,
