@@ -8,14 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "base/units.h"
 #include "bench/benchmark.h"
 #include "bench/campaign.h"
 #include "config/load.h"
 #include "support/temporary_directory.h"
 
 namespace saddle::bench {
-
-inline constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 
 // An optimizer batch of 16 sequences, run operation by operation.
 inline config::Settings given_settings() {
