@@ -5,7 +5,7 @@
 #   scripts/bible-documents.sh DIRECTORY
 #
 # Writes c4-train.00000-of-00001.json.gz and c4-validation.00000-of-00001.json.gz, gzip-compressed
-# JSON lines {"text", "timestamp", "url"}; files that are there already are kept.
+# JSON lines {"text", "timestamp", "url"}; existing files are kept.
 set -euo pipefail
 
 directory=${1:?usage: scripts/bible-documents.sh DIRECTORY}
@@ -20,8 +20,8 @@ mkdir -p "$directory"
 scratch=$(mktemp -d "$directory/.text.XXXXXX")
 trap 'rm -rf -- "$scratch"' EXIT
 
-# A verse a line: "Ge1:1 In the beginning ...". What JSON would misread is escaped, or dropped where
-# it is a control character; then the verses of a chapter are joined.
+# One verse per line: "Ge1:1 In the beginning ...". Characters special to JSON are escaped, control
+# characters are dropped; then the verses of a chapter are joined.
 bible -f gen1:1-rev22:21 </dev/null |
   tr -d '\000-\010\013-\037\177' |
   sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/\t/\\t/g' |

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Configures and builds one preset under build/PRESET (through ccache where it is installed).
+# Configures and builds one preset under build/PRESET (through ccache if it is installed).
 #
 #   scripts/build.sh PRESET [--jobs N] [-DNAME=VALUE...] [--] [TARGET...]
 #   default: every target, one job per core
@@ -22,7 +22,7 @@ while (($#)); do
 done
 
 if command -v ccache >/dev/null; then
-  # So that it also keeps what is compiled with precompiled headers.
+  # Lets ccache also cache what is compiled with precompiled headers.
   export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
   options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi

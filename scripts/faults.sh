@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Kills, stops and starves the program at random moments, many times, and checks what is left.
+# Kills, stops and starves the program at random moments, many times, and checks the files it left.
 #
 #   scripts/faults.sh [--rounds N]      default: 100 of each kind
 set -euo pipefail

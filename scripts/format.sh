@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats every C++ file in place, or with --check only names what differs.
+# Formats every C++ file in place; with --check only names the files that differ.
 #
 #   scripts/format.sh [--check]
 set -euo pipefail

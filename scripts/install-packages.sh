@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that building, testing, figures and the quickstart need, as root or
-# through sudo. Packages that are there already are not asked for, so it also works offline.
+# Installs the Debian 12 packages for building, testing, figures and the quickstart, as root or
+# through sudo. It requests only missing packages, so it works offline when nothing is missing.
 #
 #   scripts/install-packages.sh [--lint] [--tests] [--list]
-#     --lint   also what scripts/format.sh and scripts/lint.sh need
-#     --tests  also what single tests need, which skip without it
+#     --lint   also the packages of scripts/format.sh and scripts/lint.sh
+#     --tests  also the packages of some tests, which skip without them
 #     --list   print the names and install nothing
 set -euo pipefail
 
@@ -23,7 +23,7 @@ packages=(
 )
 
 for_tests=(
-  # a cluster of one node
+  # a one-node cluster
   munge slurmctld slurmd slurm-client slurmdbd mariadb-server-core mariadb-client-core
   # a browser, for the page of a report
   chromium
@@ -73,7 +73,7 @@ echo "packages: installing ${missing[*]}"
 apt_get() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o Dpkg::Use-Pty=0 "$@"; }
 install_missing() { apt_get install -y --no-install-recommends "${missing[@]}" </dev/null; }
 
-apt_get update || echo "packages: the lists could not be renewed, going on with those that are here" >&2
+apt_get update || echo "packages: could not update the package lists, using the existing ones" >&2
 if ! install_missing; then
   echo "install-packages.sh: apt-get could not install: ${missing[*]}" >&2
   echo "  Is there a network, and is this Debian 12 with its main archive?" >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs clang-tidy, with the checks of .clang-tidy, over the sources of the library and the program.
+# Runs clang-tidy, with the checks of .clang-tidy, on the sources of the library and the program.
 #
 #   scripts/lint.sh [--jobs N] [FILE...]     default: every .cpp under src and apps
 set -euo pipefail

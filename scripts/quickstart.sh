@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh Debian 12 to a small trained, evaluated and analyzed model: packages, build, text,
-# tokenizer, token cache, training, evaluation, curvature and its figures, a report. Everything it
-# makes lies under quickstart/ and build/release.
+# tokenizer, token cache, training, evaluation, curvature and its figures, a report. It writes only
+# under quickstart/ and build/release.
 #
 #   scripts/quickstart.sh [--jobs N] [--set key=value]...
 #
@@ -26,7 +26,7 @@ tokenizer=quickstart/tokenizer.model
 cache=quickstart/cache
 saddle=build/release/apps/saddle/saddle
 
-# stage NAME COMMAND...: runs one part and says how long it took.
+# stage NAME COMMAND...: runs one stage and says how long it took.
 stage() {
   local name=$1 begin=$SECONDS
   shift
@@ -46,7 +46,7 @@ train_tokenizer() {
     --vocab-size "${vocab_size:?no vocab_size in $config}" --output "$tokenizer"
 }
 
-# The first of run-1, run-2, ... that is not there yet.
+# The first of run-1, run-2, ... that does not exist yet.
 new_run_directory() {
   local number=1
   while [[ -e "quickstart/run-$number" ]]; do
@@ -58,8 +58,8 @@ new_run_directory() {
 # field NAME FILE: the number of the last "NAME": 1.23 in a JSON file.
 field() { sed -nE "s/.*\"$1\": *([-+.0-9eE]+).*/\1/p" "$2" | tail -n 1; }
 
-# Threads that wait for each other sleep: spinning is a little faster on idle cores, and much slower on
-# cores that something else uses too.
+# Waiting threads sleep: spinning is slightly faster on idle cores, and much slower on cores that other
+# programs also use.
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 
 mkdir -p quickstart
@@ -99,7 +99,7 @@ Done in $SECONDS s.
   unigram loss             ${unigram:?no unigram_loss in $evaluation} nats per token, what the frequencies of the training tokens reach
   run (metrics, weights)   $run
   evaluation               $evaluation
-  curvature                $analysis/summary.csv, a file for each checkpoint and case beside it
+  curvature                $analysis/summary.csv, and a file per checkpoint and case next to it
   figures of it            $analysis/figures/*.png and *.pdf
   report of the training   $run/report/report.html
   tokenizer, token cache   $tokenizer, $cache

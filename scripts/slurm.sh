@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# A batch script for Slurm that runs any command of saddle, and goes on by itself after a time limit.
+# A Slurm batch script that runs any command of saddle and continues by itself after a time limit.
 #
 #   sbatch [OPTION OF SBATCH...] scripts/slurm.sh COMMAND...
 #   scripts/slurm.sh [--OPTION=VALUE OF SBATCH...] COMMAND...
 #
 # as in `sbatch --time=24:00:00 scripts/slurm.sh train --config configs/20m.yaml`. The second form
-# submits itself with the defaults of the site file, ~/.config/saddle/slurm.yaml, a file of lines
-# "key: value"; SADDLE_SLURM_KEY in the environment goes before the line `key`. docs/guides/slurm.md
+# submits itself with the defaults of the site file, ~/.config/saddle/slurm.yaml, which holds lines
+# "key: value"; SADDLE_SLURM_KEY in the environment overrides the line `key`. docs/guides/slurm.md
 # lists the keys.
 #
-# Before the time limit Slurm signals this script, which passes the wish to stop on to the command:
-# training saves its state, and the job goes back into the queue. When it starts again, training
-# resumes from that state.
+# Before the time limit Slurm signals this script, which signals the command to stop: training saves
+# its state, and the job goes back into the queue. When it starts again, training resumes from that
+# state.
 #SBATCH --job-name=saddle
 #SBATCH --output=runs/slurm-%j.log
 #SBATCH --open-mode=append
@@ -33,13 +33,13 @@ site() {
   fi
 }
 
-# default KEY VARIABLE: its value, or nothing where sbatch's own variable says it. An option on the
-# command line would go before that variable, which goes before #SBATCH lines.
+# default KEY VARIABLE: the value, or nothing if sbatch's own variable sets it: an option on the
+# command line would override that variable, which overrides #SBATCH lines.
 default() {
   [[ -n "${!2:-}" ]] || site "$1"
 }
 
-# submit WORD...: outside of a job this script submits itself.
+# submit WORD...: outside a job this script submits itself.
 submit() {
   local options=() more=() key value
   for key in account partition qos constraint; do
@@ -70,7 +70,7 @@ submit() {
 [[ -n "${SLURM_JOB_ID:-}" ]] || submit "$@"
 (($#)) || { echo "slurm.sh: no command was given (see the head of this script)" >&2; exit 2; }
 
-# resumed WORD...: the words of `train`, going on from its newest state.
+# resumed WORD...: the words of `train`, changed to resume from its newest state.
 resumed() {
   local kept=()
   while (($#)); do
@@ -104,7 +104,7 @@ if [[ -n "$setup" ]]; then
   eval "$setup" || { note "the setup failed"; exit 1; }
 fi
 
-# Slurm's warning is passed on once: a second signal would end the command without saving.
+# Slurm's warning is passed on only once: a second signal would end the command without saving.
 warned=false
 passed=false
 child=
@@ -120,14 +120,14 @@ warn() {
   pass_on
 }
 trap warn USR1
-# Slurm ends the job, and tells the command so itself; what it saves is waited for.
+# Slurm is ending the job and signals the command itself; wait while the command saves.
 ended=false
 trap 'ended=true' TERM
 
 note "command: ${command[*]}"
 "${command[@]}" &
 child=$!
-pass_on  # a warning that came before
+pass_on  # a warning that came earlier
 wait "$child"
 code=$?
 while kill -0 "$child" 2>/dev/null; do  # a signal interrupts waiting
@@ -135,12 +135,12 @@ while kill -0 "$child" 2>/dev/null; do  # a signal interrupts waiting
   code=$?
 done
 if $warned || $ended; then
-  wait "$child"  # what it ended with, not the signal
+  wait "$child"  # its own exit code, not the signal's
   code=$?
 fi
 note "the command ended with $code"
 
-# 75: stopped, with the work so far saved; 138: by the signal itself, before it could.
+# 75: stopped, with the work so far saved; 138: ended by the signal itself, before it could save.
 if $warned && ! $ended && ((code == 75 || code == 138)); then
   if ((${SLURM_RESTART_COUNT:-0} >= max_restarts)); then
     note "not put back into the queue: it was $max_restarts times; submit it again to go on"

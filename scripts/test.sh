@@ -2,7 +2,7 @@
 # Installs what is missing, builds the release preset and runs every test.
 #
 #   scripts/test.sh [--all] [--jobs N] [--minutes M]
-#     --all        also runs every test, but those on a real Slurm, under the address and
+#     --all        also runs every test, except those on a real Slurm, under the address and
 #                  undefined-behaviour sanitizers, and those of the loader and the trainer under the
 #                  thread sanitizer
 #     --jobs N     compile and test with N jobs (default: one per core)
@@ -26,14 +26,14 @@ while (($#)); do
   shift
 done
 
-# Tests run side by side: threads that wait for work sleep, instead of spinning on shared cores.
+# Tests run in parallel, so waiting threads sleep instead of spinning on shared cores.
 export OMP_WAIT_POLICY=passive
 export ASAN_OPTIONS=halt_on_error=1:detect_leaks=1:print_stacktrace=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 
-# The sanitizers of g++ 12 place their shadow memory at fixed addresses, which kernels with much
-# address randomization can occupy; where the system lets us, it is turned off for these runs.
+# The sanitizers of g++ 12 place their shadow memory at fixed addresses, which kernels with strong
+# address randomization can occupy; if the system allows it, randomization is off for these runs.
 fixed_addresses=()
 if setarch "$(uname -m)" --addr-no-randomize true 2>/dev/null; then
   fixed_addresses=(setarch "$(uname -m)" --addr-no-randomize)
@@ -47,7 +47,7 @@ fi
 closing_lines=()
 failed=false
 
-# in_time COMMAND...: runs it in what is left of the minutes.
+# in_time COMMAND...: runs it within the remaining minutes.
 in_time() {
   local left=$((minutes * 60 - SECONDS))
   ((left > 0)) || return 124
@@ -61,7 +61,7 @@ run_preset() {
   echo "== $preset: build"
   # shellcheck disable=SC2086  # the targets are words
   if ! in_time scripts/build.sh "$preset" --jobs "$jobs" "${options[@]}" -- $targets; then
-    closing_lines+=("$preset: no tests run, the build failed or did not end in $minutes minutes")
+    closing_lines+=("$preset: no tests run, the build failed or did not finish in $minutes minutes")
     failed=true
     return
   fi
@@ -72,17 +72,18 @@ run_preset() {
     failed=true
   fi
   line=$(grep -E '^[0-9]+% tests passed|^No tests were found' "$log" | tail -n 1 || true)
-  closing_lines+=("$preset: ${line:-the tests did not end in $minutes minutes}")
+  closing_lines+=("$preset: ${line:-the tests did not finish in $minutes minutes}")
 }
 
 scripts/install-packages.sh
 scripts/install-packages.sh --tests || echo "test.sh: the tests that need those packages skip" >&2
 run_preset release ""
 if $all; then
-  # Without the tests on a real Slurm, which mostly wait: the same commands run on planted answers.
+  # Without the tests on a real Slurm, which mostly wait: other tests run the same commands on
+  # simulated answers.
   run_preset asan-ubsan "" -LE '^slurm$'
-  # libgomp is not instrumented: its barriers look like races, so its loops run on one thread here.
-  # What is under test are the threads of the loader and the trainer.
+  # libgomp is not instrumented and its barriers look like races, so its loops run on one thread here.
+  # This tests the threads of the loader and the trainer.
   OMP_NUM_THREADS=1 run_preset tsan "data_tests train_tests" -L '^(data|train)$'
 fi
 

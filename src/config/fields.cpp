@@ -60,13 +60,13 @@ void add_model(std::vector<Field>& fields) {
   using S = ModelSettings;
   Section section(fields, "model", &Settings::model);
   section.add("vocab_size", &S::vocab_size, Integer{2, 65536}, Role::kRecipe,
-              "pieces of the vocabulary; must be the tokenizer's");
+              "vocabulary size in pieces; must match the tokenizer");
   section.add("context_length", &S::context_length, Integer{1, 262144}, Role::kRecipe,
-              "positions of a sequence (tokens)");
-  section.add("layers", &S::layers, Integer{1, 1024}, Role::kRecipe, "blocks");
+              "positions in a sequence (tokens)");
+  section.add("layers", &S::layers, Integer{1, 1024}, Role::kRecipe, "transformer blocks");
   section.add("width", &S::width, Integer{2, 65536}, Role::kRecipe,
               "width of the residual stream; a multiple of 2 * model.heads");
-  section.add("heads", &S::heads, Integer{1, 1024}, Role::kRecipe, "attention heads of a block");
+  section.add("heads", &S::heads, Integer{1, 1024}, Role::kRecipe, "attention heads per block");
   section.add("ffn_width", &S::ffn_width, Integer{1, 262144}, Role::kRecipe,
               "inner width of the feed-forward part");
   section.add("norm_eps", &S::norm_eps, Real::at_least(kMinEps), Role::kRecipe,
@@ -83,25 +83,25 @@ void add_data(std::vector<Field>& fields) {
   section.add("source", &S::source, Nullable{Text{}}, Role::kExecution,
               "folder or glob of C4 files (.json.gz, .json, .jsonl) for prepare");
   section.add("dataset", &S::dataset, Nullable{Text{}}, Role::kExecution,
-              "published dataset that prepare downloads, instead of data.source: c4");
+              "published dataset (c4) that prepare downloads instead of reading data.source");
   section.add("revision", &S::revision, Text{}, Role::kExecution,
               "branch, tag or commit of data.dataset");
   section.add("base_url", &S::base_url, Text{}, Role::kExecution,
-              "where data.dataset is published, as https://HOST; http:// only on this machine or "
+              "where data.dataset is published, as https://HOST; http:// only for this machine or "
               "a trusted network");
   section.add("download_dir", &S::download_dir, Text{}, Role::kExecution,
               "directory that keeps the downloaded files, under data.dataset/data.revision");
   section.add("tokenizer", &S::tokenizer, Nullable{Text{}}, Role::kExecution,
               "SentencePiece model file");
   section.add("shard_tokens", &S::shard_tokens, Integer{2, kMaxTokens}, Role::kExecution,
-              "tokens of a shard file of the cache");
+              "tokens per shard file of the cache");
   section.add("shuffle_buffer", &S::shuffle_buffer, Integer{1, 1'000'000'000}, Role::kExecution,
               "documents in the buffer that shuffles training text in prepare; 1: no shuffling");
   section.add("shuffle_seed", &S::shuffle_seed, Integer{0}, Role::kExecution,
               "seed of that shuffling");
   section.add("prepare_workers", &S::prepare_workers, Integer{0, 1024}, Role::kExecution,
-              "tokenizing threads of prepare; 0: one for each core of this process; never changes "
-              "the result");
+              "tokenizing threads of prepare; 0: one per core of this process; never changes the "
+              "result");
   section.add("prepare_train_tokens", &S::prepare_train_tokens, Nullable{Integer{2, kMaxTokens}},
               Role::kExecution,
               "training tokens to prepare; null: what the training budget needs plus one");
@@ -109,7 +109,7 @@ void add_data(std::vector<Field>& fields) {
               Nullable{Integer{2, kMaxTokens}}, Role::kExecution,
               "validation tokens to prepare, which marks the cache incomplete; null: all");
   section.add("buffer_size_mib", &S::buffer_size_mib, Integer{1, 1'048'576}, Role::kRecipe,
-              "size of the ranges in which training data is read and shuffled (MiB of uint16)");
+              "size of the ranges in which training data are read and shuffled (MiB of uint16)");
   section.add("prefetch", &S::prefetch, Boolean{}, Role::kExecution,
               "read the next range in the background");
 }
@@ -118,20 +118,20 @@ void add_training(std::vector<Field>& fields) {
   using S = TrainingSettings;
   Section section(fields, "training", &Settings::training);
   section.add("tokens_per_parameter", &S::tokens_per_parameter, Real::above_up_to(0, 1e6),
-              Role::kRecipe, "the budget: prediction targets for each unique parameter");
+              Role::kRecipe, "the budget: prediction targets per unique parameter");
   section.add("epoch_tokens_per_parameter", &S::epoch_tokens_per_parameter,
               Real::above_up_to(0, 1e6), Role::kRecipe,
-              "a virtual epoch: prediction targets for each unique parameter");
+              "a virtual epoch: prediction targets per unique parameter");
   section.add("max_tokens", &S::max_tokens, Nullable{Integer{1, kMaxTokens}}, Role::kRecipe,
-              "the budget in targets; null: by training.tokens_per_parameter");
+              "the budget in targets; null: given by training.tokens_per_parameter");
   section.add("epoch_tokens", &S::epoch_tokens, Nullable{Integer{1, kMaxTokens}}, Role::kRecipe,
-              "a virtual epoch in targets; null: by training.epoch_tokens_per_parameter");
+              "a virtual epoch in targets; null: given by training.epoch_tokens_per_parameter");
   section.add("batch_tokens", &S::batch_tokens, Integer{1, 1'073'741'824}, Role::kRecipe,
-              "targets of an update; a multiple of training.micro_batch_size * "
+              "targets per update; a multiple of training.micro_batch_size * "
               "model.context_length, with several workers exactly decentralized.num_models times "
               "that");
   section.add("micro_batch_size", &S::micro_batch_size, Integer{1, 65536}, Role::kRecipe,
-              "sequences of one forward and backward pass; with several workers of each of them");
+              "sequences per forward and backward pass, with several workers for each of them");
   section.add("log_every", &S::log_every, Integer{1, kMaxTokens}, Role::kExecution,
               "updates between two lines of metrics.jsonl");
   section.add("checkpoint_policy", &S::checkpoint_policy, Choice<CheckpointPolicy>{},
@@ -150,19 +150,19 @@ void add_optimizer(std::vector<Field>& fields) {
   Section section(fields, "optimizer", &Settings::optimizer);
   section.add("lr", &S::lr, Real::at_least(0), Role::kRecipe, "largest learning rate");
   section.add("beta1", &S::beta1, Real::from_to_below(0, 1), Role::kRecipe,
-              "decay of the first moment, for each update");
+              "decay of the first moment per update");
   section.add("beta2", &S::beta2, Real::from_to_below(0, 1), Role::kRecipe,
-              "decay of the second moment, for each update");
+              "decay of the second moment per update");
   section.add("eps", &S::eps, Real::at_least(kMinEps), Role::kRecipe,
               "added to the root of the second moment");
   section.add("weight_decay", &S::weight_decay, Real::at_least(0), Role::kRecipe,
-              "decoupled decay of matrices and the embedding, times the learning rate");
+              "decoupled decay of matrices and the embedding, multiplied by the learning rate");
   section.add("grad_clip", &S::grad_clip, Nullable{Real::above(0)}, Role::kRecipe,
               "largest norm of the gradient; null: no clipping");
   section.add("warmup_fraction", &S::warmup_fraction, Real::between(0, 1), Role::kRecipe,
-              "share of the budget over which the rate rises linearly");
+              "share of the budget over which the learning rate rises linearly");
   section.add("min_lr_ratio", &S::min_lr_ratio, Real::between(0, 1), Role::kRecipe,
-              "rate at the end of the cosine, as a share of optimizer.lr");
+              "learning rate at the end of the cosine, as a share of optimizer.lr");
 }
 
 void add_decentralized(std::vector<Field>& fields) {
@@ -172,18 +172,18 @@ void add_decentralized(std::vector<Field>& fields) {
   section.add("num_models", &S::num_models, Integer{1, 1000}, Role::kRecipe,
               "local models (workers) trained together; 1: an ordinary run");
   section.add("topology", &S::topology, Choice<Topology>{}, Role::kRecipe,
-              "with whom a worker mixes its parameters at an update: with all, with the left and "
-              "right neighbour in turn, or with the workers at offsets 1, 2, 4, ... in turn");
+              "which workers a worker mixes its parameters with at an update: all, the left and "
+              "right neighbour in turn, or the workers at offsets 1, 2, 4, ... in turn");
   section.add("scheme", &S::scheme, Choice<Scheme>{}, Role::kRecipe,
-              "awc: mix, then the local step of the unmixed gradient; atc: the local step, then "
-              "mix");
+              "awc: mix, then take the local step of the unmixed gradient; atc: take the local "
+              "step, then mix");
   section.add("adaptive_consensus.start_frac", &S::adaptive_consensus, &Adaptive::start_frac,
               Nullable{Real::between(0, 1)}, Role::kRecipe,
-              "share of the updates after which mixing weakens with the learning rate; null: it "
-              "never does");
+              "share of the updates after which mixing weakens with the learning rate; null: "
+              "never");
   section.add("adaptive_consensus.p", &S::adaptive_consensus, &Adaptive::p,
               Nullable{Real::at_least(0)}, Role::kRecipe,
-              "exponent of (rate / largest rate) in that; null: 1");
+              "exponent p of the mixing strength (rate / largest rate)^p; null: 1");
 }
 
 void add_evaluation(std::vector<Field>& fields) {
@@ -203,7 +203,7 @@ void add_runtime(std::vector<Field>& fields) {
   section.add("seed", &S::seed, Integer{0}, Role::kRecipe,
               "seed of the initial weights and of the data order");
   section.add("device", &S::device, Choice<Device>{}, Role::kExecution,
-              "where to compute; auto: a GPU when there is one");
+              "where to compute; auto: a GPU if there is one");
   section.add("dtype", &S::dtype, Choice<Precision>{}, Role::kRecipe,
               "type of weights, gradients and calculation");
   section.add("amp", &S::amp, Boolean{}, Role::kRecipe,
@@ -211,12 +211,12 @@ void add_runtime(std::vector<Field>& fields) {
   section.add("compile", &S::compile, Boolean{}, Role::kExecution,
               "run the fused plan; false: operation by operation");
   section.add("compile_mode", &S::compile_mode, Choice<CompileMode>{}, Role::kExecution,
-              "how the plan is made: reduce-overhead replays a captured CUDA graph, max-autotune "
+              "how the plan runs: reduce-overhead replays a captured CUDA graph, max-autotune "
               "times alternatives at the start (rounding then depends on timing)");
   section.add("sdpa_backend", &S::sdpa_backend, Choice<SdpaBackend>{}, Role::kExecution,
               "attention kernel; flash and cudnn need a GPU");
   section.add("threads", &S::threads, Integer{0, 1024}, Role::kExecution,
-              "computing threads; 0: one for each core of this process");
+              "computing threads; 0: one per core of this process");
   section.add("output_dir", &S::output_dir, Text{}, Role::kExecution, "directory of the run");
   section.add("telemetry", &S::telemetry, Boolean{}, Role::kExecution,
               "append processor use, clock, temperature, power, memory and load once a second to "
@@ -242,9 +242,9 @@ std::vector<std::pair<std::string, std::string>> setting_sections() {
           {"data", "The text, the tokenizer, the token cache, and how training reads it."},
           {"training", "The budget, the batch, and what a run keeps."},
           {"optimizer", "AdamW, clipping and the learning-rate schedule."},
-          {"decentralized", "Several local models trained together, with mixing of parameters."},
+          {"decentralized", "Several local models trained together that mix their parameters."},
           {"evaluation", "Validation during and after training."},
-          {"runtime", "The seed, the precision, the machine and the place of a run."}};
+          {"runtime", "Seed, precision, machine and directory of a run."}};
 }
 
 }  // namespace saddle::config
