@@ -14,7 +14,7 @@ struct Dual {
   T t{};  // tangent
 
   Dual() = default;
-  Dual(T value) : v(value) {}  // NOLINT: a constant is a number
+  Dual(T value) : v(value) {}  // NOLINT: constants convert implicitly
   Dual(T value, T tangent) : v(value), t(tangent) {}
 
   friend Dual operator+(Dual a, Dual b) { return {a.v + b.v, a.t + b.t}; }
@@ -73,7 +73,7 @@ Dual<T> rsqrt(Dual<T> x) {
   return {f, T(-0.5) * f * f * f * x.t};
 }
 
-// Through its own derivative: 1 / (1 + exp(-x)) as written would give inf / inf for large -x.
+// Uses its own derivative: 1 / (1 + exp(-x)) as written would give inf / inf for large -x.
 template <class T>
 Dual<T> sigmoid(Dual<T> x) {
   const T f = sigmoid(x.v);

@@ -14,7 +14,7 @@ struct Jet {
   T dd{};  // second derivative
 
   Jet() = default;
-  Jet(T value) : v(value) {}  // NOLINT: a constant is a number
+  Jet(T value) : v(value) {}  // NOLINT: constants convert implicitly
   Jet(T value, T first, T second) : v(value), d(first), dd(second) {}
 
   friend Jet operator+(Jet a, Jet b) { return {a.v + b.v, a.d + b.d, a.dd + b.dd}; }

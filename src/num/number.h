@@ -1,5 +1,5 @@
-// What operations may ask of a number type: how many planes it is stored in, the type of one
-// plane, its value. Number types here: float, double, Dual<T> (num/dual.h), Jet<T> (num/jet.h).
+// The properties of a number type that operations use: how many planes it is stored in, the type of
+// one plane, its value. Number types: float, double, Dual<T> (num/dual.h), Jet<T> (num/jet.h).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ using Plane = std::conditional_t<std::is_const_v<S>,
                                  const typename NumberTraits<std::remove_const_t<S>>::Plane,
                                  typename NumberTraits<std::remove_const_t<S>>::Plane>;
 
-// The value alone: what a branch may look at.
+// Only the value, the part that a branch may depend on.
 inline float value(float x) {
   return x;
 }

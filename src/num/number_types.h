@@ -1,4 +1,4 @@
-// All number types, and the lists over which operations are instantiated.
+// All number types, and the lists for which operations are instantiated.
 #pragma once
 
 #include "num/bf16.h"
@@ -7,13 +7,13 @@
 #include "num/number.h"
 #include "num/real.h"
 
-// Number types with which a forward is run.
+// Number types of a forward.
 #define SADDLE_FOR_FORWARD_NUMBERS(X) \
   SADDLE_FOR_ADJOINT_NUMBERS(X)       \
   X(::saddle::num::Jet<float>)        \
   X(::saddle::num::Jet<double>)
 
-// Number types with which an adjoint is run too.
+// Number types of an adjoint.
 #define SADDLE_FOR_ADJOINT_NUMBERS(X) \
   X(float)                            \
   X(double)                           \
@@ -22,7 +22,7 @@
 
 namespace saddle::num {
 
-// Whether adjoints are run over S too.
+// Whether adjoints also run over S.
 template <class S>
 inline constexpr bool kHasAdjoint = kPlanes<S> < 3;
 

@@ -1,5 +1,5 @@
 // Elementary functions of float and double. exp is a branch-free polynomial so that loops over it
-// vectorize: a call to the C library would stop that.
+// vectorize; a call to the C library would prevent that.
 #pragma once
 
 #include <bit>
@@ -11,16 +11,16 @@ namespace saddle::num {
 // exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2) / 2, where the Taylor series of
 // degree 7 (float) or 13 (double) has a relative error below 6e-9 or 5e-18. Results below the
 // smallest normal number (times 2) are 0. NaN gives NaN.
-// What is computed is 2^(n - 1) times the series of 2 exp(r), since 2^128 is no float. The bits of
-// 2^(n - 1) are those of n + 126 at the place of the exponent; adding 1.5 * 2^23 to it brings it
-// from a float to the lowest bits of a float, without a conversion (which NaN would not survive).
+// The code computes 2^(n - 1) times the series of 2 exp(r), because 2^128 is not a float. The bits
+// of 2^(n - 1) are n + 126 in the exponent field; adding 1.5 * 2^23 to the float n + 126 moves the
+// integer into its lowest bits, without a conversion (which NaN would not survive).
 inline float exp(float x) {
   constexpr float kLowest = -87.3f;  // here n = -126, and 2^(n - 1) is stored as 0
   constexpr float kHighest = 89.0f;  // beyond the range of float: infinity
   const float below = x > kHighest ? kHighest : x;
   const float c = x < kLowest ? kLowest : below;
   const float n = std::rint(c * 1.44269504088896341f);
-  // ln 2 in two parts, the first with trailing zeros so that n times it is exact.
+  // ln 2 in two parts; the first has trailing zeros, so that n times it is exact.
   const float r = std::fma(n, 2.12194440e-4f, std::fma(n, -0.693359375f, c));
   float p = 2.0f / 5040.0f;
   p = p * r + 2.0f / 720.0f;
@@ -40,7 +40,7 @@ inline double exp(double x) {
   const double below = x > kHighest ? kHighest : x;
   const double c = x < kLowest ? kLowest : below;
   const double n = std::rint(c * 1.44269504088896340736);
-  // ln 2 in two parts, the first with trailing zeros so that n times it is exact.
+  // ln 2 in two parts; the first has trailing zeros, so that n times it is exact.
   const double r =
       std::fma(n, -1.90821492927058770002e-10, std::fma(n, -6.93147180369123816490e-01, c));
   double p = 2.0 / 6227020800.0;

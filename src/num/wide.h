@@ -1,5 +1,5 @@
-// The wider twin of a number type, in which sums over many numbers are carried: float accumulates
-// in double, plane by plane.
+// The wider counterpart of a number type, used for sums over many numbers: float accumulates in
+// double, plane by plane.
 #pragma once
 
 #include "num/dual.h"
@@ -27,7 +27,7 @@ struct WideTraits<Jet<float>> {
 template <class S>
 using Wide = typename WideTraits<S>::Type;
 
-// Conversion of every plane.
+// Converts every plane.
 template <class To, class From>
 To convert(From x) {
   To result{};

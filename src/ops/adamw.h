@@ -3,7 +3,7 @@
 //   g = scale dw      m = beta1 m + (1 - beta1) g      v = beta2 v + (1 - beta2) g^2
 //   w = (1 - lr decay) w - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
 //
-// Weights w, gradients dw and moments m, v lie in arenas of one layout, [N, 1, D_padded].
+// Weights w, gradients dw and moments m, v are arenas of one layout, [N, 1, D_padded].
 // Cost: 16 operations and 7 moves per parameter.
 #pragma once
 
@@ -30,7 +30,7 @@ struct AdamWSegment {
   bool decays = false;
 };
 
-// Updates w, m and v over the segments; what lies between them (padding) stays as it is.
+// Updates w, m and v over the segments; the padding between them is left unchanged.
 // scales[n] multiplies the gradient of worker n (clipping).
 template <class T>
 void adamw_update(Context& context, AdamWStep step, std::span<const AdamWSegment> segments,

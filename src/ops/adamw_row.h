@@ -7,7 +7,7 @@
 
 namespace saddle::ops {
 
-// What is the same for every number of an update, rounded once to the type of the numbers.
+// The constants of an update, rounded once to the type of the numbers.
 template <class T>
 struct AdamWConstants {
   explicit AdamWConstants(const AdamWStep& step)
@@ -30,9 +30,9 @@ struct AdamWConstants {
   }
 };
 
-// Writes w, m and v at [0, count): w from `before`, which may be w. One piece of machine code for
-// all callers: copies of it could fuse other multiplications with additions, and differ in the last
-// bit.
+// Writes w, m and v at [0, count): w from `before`, which may be w. All callers share one piece of
+// machine code: inlined copies could fuse different multiplications with additions and differ in
+// the last bit.
 template <class T>
 [[gnu::noinline, gnu::noclone]] void adamw_row(const AdamWConstants<T>& constants, T keep, T scale,
                                                int64_t count, const T* gradient, const T* before,

@@ -63,7 +63,7 @@ void attention_adjoint(Context& context, AttentionShape shape, View<const S> q, 
     const Span<S> p = all.offset(thread * 2 * scores);
     const Span<S> ds = p.offset(scores);
 
-    // From the last block, which sees every key and therefore writes all of dk and dv, backwards.
+    // Backwards from the last block, which sees every key and therefore writes all of dk and dv.
     const int64_t blocks = (positions + kQueryRows - 1) / kQueryRows;
     for (int64_t block = blocks - 1; block >= 0; --block) {
       const int64_t first = block * kQueryRows;

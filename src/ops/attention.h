@@ -1,15 +1,15 @@
-// Causal attention (Vaswani et al., "Attention is all you need", 2017, section 3.2.1) by head:
+// Causal attention (Vaswani et al., "Attention is all you need", 2017, section 3.2.1), per head:
 //
 //   s = q k^T / sqrt(h)     p_t = softmax(s_t over keys 0..t)     o = p v
-//   dv = p^T do     dp = do v^T     ds = p (dp - sum p dp)     dq = ds k / sqrt(h)     dk = ds^T q
-//   / sqrt(h)
+//   dv = p^T do     dp = do v^T     ds = p (dp - sum p dp)
+//   dq = ds k / sqrt(h)     dk = ds^T q / sqrt(h)
 //
 // q, k, v, o and their adjoints [N, B*T, H*h]; head i has columns [i h, (i+1) h). q, k and v may be
 // column ranges of one tensor.
 //
-// Here as one operation that stores no score matrix: kQueryRows rows of scores at a time over the
-// keys that they see, so that the masked half is neither computed nor stored; the adjoint computes
-// the probabilities again. In steps that store everything: ops/attention_steps.h.
+// This is one operation that stores no score matrix. It computes kQueryRows rows of scores at a
+// time over the keys that they see, so the masked half is neither computed nor stored; the adjoint
+// recomputes the probabilities. ops/attention_steps.h has the steps that store everything.
 // Cost: 2 (forward) and 5 (adjoint) products of 2 h T (T + kQueryRows) / 2 operations, and 1 exp
 // each per score.
 #pragma once
@@ -23,8 +23,8 @@ struct AttentionShape {
   int64_t positions = 0;  // T
   int64_t heads = 0;      // H
   int64_t head_size = 0;  // h
-  // bf16 autocast: probabilities are rounded to bf16 before they meet the values. (The caller
-  // rounds q, k and v.)
+  // bf16 autocast: probabilities are rounded to bf16 before they are multiplied by the values. (The
+  // caller rounds q, k and v.)
   bool round_probabilities = false;
 };
 
@@ -40,7 +40,7 @@ template <class S>
 void attention_adjoint(Context& context, AttentionShape shape, View<const S> q, View<const S> k,
                        View<const S> v, View<const S> d_o, View<S> dq, View<S> dk, View<S> dv);
 
-// Scratch of the adjoint in bytes; the forward takes half of it.
+// Scratch of the adjoint in bytes; the forward needs half of it.
 template <class S>
 int64_t attention_scratch(int threads, AttentionShape shape);
 

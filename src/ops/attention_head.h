@@ -1,5 +1,5 @@
-// One head of one sequence, and its probabilities a block of queries at a time: the inside of
-// ops/attention.h and ops/attention_second_order.h.
+// One head of one sequence, and its probabilities, computed for a block of queries at a time.
+// Internal to ops/attention.h and ops/attention_second_order.h.
 #pragma once
 
 #include <cmath>
@@ -31,7 +31,8 @@ Plane<S> score_scale(AttentionShape shape) {
   return static_cast<Plane<S>>(1.0 / std::sqrt(static_cast<double>(shape.head_size)));
 }
 
-// Probabilities of the queries [first, first + rows) into p [rows, keys], keys = first + rows.
+// Writes the probabilities of the queries [first, first + rows) to p [rows, keys], keys = first +
+// rows.
 template <class S>
 void probabilities(Context& context, AttentionShape shape, Head<const S> q, Head<const S> k,
                    int64_t first, int64_t rows, Span<S> p) {
@@ -46,13 +47,13 @@ void probabilities(Context& context, AttentionShape shape, Head<const S> q, Head
   }
 }
 
-// A block of queries of one head, as a task: for work whose results no two blocks share. Numbered
-// such that blocks that see many keys come first and few are left when threads run out of work.
+// A block of queries of one head as a task, for work whose results no two blocks share. Blocks that
+// see many keys have the lowest numbers, so that only small tasks are left at the end.
 struct QueryBlock {
   int64_t head = 0;   // as head_of() counts
   int64_t first = 0;  // query
   int64_t rows = 0;
-  int64_t keys = 0;  // that it sees: first + rows
+  int64_t keys = 0;  // visible keys: first + rows
 };
 
 inline int64_t query_blocks(AttentionShape shape) {
@@ -69,7 +70,7 @@ inline QueryBlock query_block(AttentionShape shape, int64_t heads, int64_t task)
   return block;
 }
 
-// Rounds to bf16; numbers of double stay.
+// Rounds to bf16; numbers over double are unchanged.
 template <class S>
 void round_values(Span<S> x, int64_t count) {
   if constexpr (std::is_same_v<Plane<S>, float>) {

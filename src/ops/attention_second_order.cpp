@@ -13,7 +13,7 @@ struct Block {
   int64_t rows = 0;
   int64_t keys = 0;   // first + rows
   Span<T> p{};        // [rows, keys]
-  Span<T> rounded{};  // p as it meets the values; p itself unless that is rounded
+  Span<T> rounded{};  // p as multiplied by the values; p itself unless it is rounded
   Span<T> ds{};       // [rows, keys]
   Span<T> s_t{};      // [rows, keys]; p_t later
   Span<T> small{};    // [rows, h]
@@ -38,7 +38,7 @@ Block<T> block_at(AttentionShape shape, const QueryBlock& queries, Span<T> memor
   return block;
 }
 
-// Turns s' of one query into p' and gives the softmax's term.
+// Turns s' of one query into p' and returns the term of the softmax.
 template <class T>
 T softmax_row_second_order(const T* p, const T* ds, int64_t seen, T* s_t) {
   T mean{}, first{}, second{};
@@ -94,7 +94,7 @@ double small_dot(const Block<T>& block, int64_t size, Head<const T> x) {
   return sum;
 }
 
-// Writes o_t of the block's queries; gives their terms along one direction.
+// Writes o_t of the block's queries; returns their terms along one direction.
 template <class T>
 double sweep_block(Context& context, AttentionShape shape, const Heads<T>& at,
                    const TangentHeads<T>& t, const Block<T>& block) {
@@ -155,7 +155,7 @@ void attention_second_order(Context& context, AttentionShape shape, View<const T
     const Block<T> block = block_at<T>(shape, queries, all.offset(thread * block_size(shape)));
     begin_block<T>(context, shape, at, block);
     for (int64_t g = 0; g < directions; ++g) {
-      const int64_t tangent = g * heads + head;  // directions lie where workers do
+      const int64_t tangent = g * heads + head;  // directions are on the worker axis
       terms.at(g, task) =
           sweep_block<T>(context, shape, at,
                          {head_of(q_t, shape, tangent), head_of(k_t, shape, tangent),

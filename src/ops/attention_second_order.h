@@ -10,8 +10,8 @@
 //
 // the middle one because <dp, p''> = sum p (dp - sum p dp) (s' - m)^2 and sum ds = 0.
 //
-// Scores, probabilities and their adjoints are made once for all directions, kQueryRows rows at a
-// time as in ops/attention.h; no score matrix is stored.
+// Scores, probabilities and their adjoints are computed once for all directions, kQueryRows rows at
+// a time as in ops/attention.h; no score matrix is stored.
 // Cost: 2 products of 2 h T (T + kQueryRows) / 2 operations and 1 exp per score, and 6 such
 // products for each direction.
 #pragma once

@@ -34,7 +34,7 @@ void cached_attention_forward(Context& context, int64_t heads, View<const T> q, 
     const Span<const T> values = v.row(n, 0).offset(column);
     for (int64_t first = 0; first < q.rows(); first += kRows) {
       const int64_t rows = std::min(kRows, q.rows() - first);
-      const int64_t seen = before + first + rows;  // by the last of these rows
+      const int64_t seen = before + first + rows;  // keys that the last of these rows sees
       product<T>(context, Transpose::kNo, Transpose::kYes, rows, seen, size, scale,
                  q.row(n, first).offset(column), q.row_stride(), keys, k.row_stride(), 0, p, seen);
       for (int64_t r = 0; r < rows; ++r) {

@@ -1,8 +1,8 @@
-// What the operations share: loops over rows, scratch in planes, products of planes.
+// Code that the operations share: loops over rows, scratch in planes, products of planes.
 //
 // Dimension letters, here and in every header of this folder: N workers, B sequences, T positions,
 // M = B*T rows of a worker, C width, H heads, F ffn width, V vocabulary, D parameters. The adjoint
-// of x is dx. "Accumulated" means added to what is there; "written" means what was there is lost.
+// of x is dx. "Accumulated" means added to the old contents; "written" means they are overwritten.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ using num::Plane;
 using tensor::Span;
 using tensor::View;
 
-// The next iterations of the loop that follows do not depend on each other's writes.
+// The iterations of the loop that follows do not depend on each other's writes.
 #define SADDLE_INDEPENDENT _Pragma("GCC ivdep")
 
 // fn(worker, row) for all rows of all workers.
 template <class Fn>
 void for_rows(Context& context, int64_t workers, int64_t rows, Fn&& fn) {
-  constexpr int64_t kRows = 8;  // a block is large enough to be worth a thread's while
+  constexpr int64_t kRows = 8;  // enough rows per block to be worth the overhead of a thread
   const int64_t total = workers * rows;
   backend::parallel_for(context, (total + kRows - 1) / kRows, [&](int64_t block) {
     const int64_t end = std::min(total, (block + 1) * kRows);
@@ -52,7 +52,7 @@ constexpr int64_t scratch_bytes(int64_t count) {
 
 // C = alpha op(A) op(B) + beta C over the planes of S, in ordinary products: 1 for a real number,
 // 3 for a dual number, 6 for a jet. op(A) is [m, k], op(B) [k, n]; ld* are distances between rows.
-// Of a batch, A, B and C are the operands of the first product.
+// For a batch, A, B and C are the operands of the first product.
 template <class S>
 void products(Context& context, backend::GemmBatch batch, Transpose a, Transpose b, int64_t m,
               int64_t n, int64_t k, Plane<S> alpha, Span<const S> A, int64_t lda, Span<const S> B,

@@ -1,12 +1,12 @@
 // Next-token cross-entropy of one row of logits, in nats, forward and adjoint, for every operation
-// that holds such rows, whole or in pieces:
+// with such rows, whole or in pieces:
 //
-//   lse = log sum_v exp(z_v)      loss = lse - z_target      dz = weight (exp(z - lse) - [v =
-//   target])
+//   lse = log sum_v exp(z_v)      loss = lse - z_target
+//   dz = weight (exp(z - lse) - [v = target])
 //
-// Exponentials are taken relative to a shift, the largest logit of their piece, and sums of pieces
-// are brought to a common shift when they are merged (Milakov and Gimelshein, "Online normalizer
-// calculation for softmax", 2018). A target of kIgnoredTarget has loss 0 and no gradient.
+// Exponentials are computed relative to a shift, the largest logit of their piece; merging brings
+// the sums of pieces to a common shift (Milakov and Gimelshein, "Online normalizer calculation for
+// softmax", 2018). A target of kIgnoredTarget has loss 0 and no gradient.
 #pragma once
 
 #include "ops/softmax_row.h"
@@ -22,8 +22,8 @@ struct ShiftedSum {
   num::Wide<S> sum{};
 };
 
-// Shift and sum of a piece; visit(i, e) is handed every e = exp(z_i - shift). The sum is carried in
-// blocks that are added up in double.
+// Shift and sum of a piece; calls visit(i, e) with every e = exp(z_i - shift). The sum is computed
+// in blocks that are added up in double.
 template <class S, class Visit>
 ShiftedSum<S> sum_exponentials(Span<const S> z, int64_t count, Visit&& visit) {
   constexpr int64_t kBlock = 1024;
@@ -70,7 +70,7 @@ S cross_entropy(num::Wide<S> lse, S target_logit) {
   return num::convert<S>(lse - num::convert<num::Wide<S>>(target_logit));
 }
 
-// Writes dz = weight p over some logits of a row, from e = exp(z - shift); dz may be e. Where the
+// Writes dz = weight p over some logits of a row, from e = exp(z - shift); dz may be e. If the
 // target is among them, subtract_target() does the rest.
 template <class S>
 void probabilities_times_weight(Span<const S> e, Plane<S> shift, num::Wide<S> lse, Plane<S> weight,

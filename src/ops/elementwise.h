@@ -1,4 +1,4 @@
-// Sums, copies and rounding of whole tensors. All views of a call have one shape.
+// Sums, copies and rounding of whole tensors. All views of a call have the same shape.
 #pragma once
 
 #include "ops/common.h"
@@ -13,7 +13,7 @@ void fill(Context& context, double value, View<S> x);
 template <class S>
 void copy(Context& context, View<const S> x, View<S> y);
 
-// Writes z = x + y; z may be x or y. (Linear: its adjoint hands dz to both.)
+// Writes z = x + y; z may be x or y. (Linear: the adjoint of both is dz.)
 template <class S>
 void add_forward(Context& context, View<const S> x, View<const S> y, View<S> z);
 
@@ -33,8 +33,8 @@ void add_scaled(Context& context, double factor, View<const S> x, View<S> y);
 template <class S>
 void scale(Context& context, double factor, View<S> x);
 
-// Writes y = x with values rounded to bfloat16 (num/bf16.h) and derivatives as they are; y may be
-// x. For planes of double: a copy.
+// Writes y = x with values rounded to bfloat16 (num/bf16.h) and derivatives unchanged; y may be x.
+// For planes of double it copies.
 template <class S>
 void round_bf16(Context& context, View<const S> x, View<S> y);
 

@@ -20,7 +20,7 @@ void embedding_adjoint(Context& context, View<const int32_t> tokens, View<const 
                        View<S> dtable) {
   check_shape(dy.same_shape(dtable.workers(), tokens.rows(), dtable.cols()), "embedding_adjoint",
               "dy");
-  // Tasks own columns, so that no two add to the same number.
+  // Each task owns columns, so that no two tasks add to the same number.
   constexpr int64_t kColumns = 64;
   const int64_t blocks = (dy.cols() + kColumns - 1) / kColumns;
   backend::parallel_tasks(context, dy.workers() * blocks, [&](int64_t task, int) {

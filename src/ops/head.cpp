@@ -6,16 +6,16 @@ namespace saddle::ops {
 
 namespace {
 
-// How the workers of a call are shared out.
+// How the workers of a call are divided among threads.
 struct HeadSharing {
-  int64_t chunks;  // in work at a time
+  int64_t chunks;  // being processed at a time
   int64_t held;    // rows of a chunk
 };
 
-// One worker after the other, all threads on each of its products; or, where every thread gets as
-// many, whole workers side by side, one thread each: no thread waits for another inside a worker.
-// Chunks of several workers are smaller, and the same in either way: so are their sums in double.
-// Many threads would take much memory for their chunks.
+// Either one worker after another, with all threads on each of its products; or, if every thread
+// gets the same number of workers, one thread per worker, so that no thread waits for another
+// inside a worker. With several workers chunks are smaller, and the same both ways, so their sums
+// in double are the same too. Many threads would need much memory for their chunks.
 HeadSharing sharing_of(const Context& context, int64_t workers, int64_t rows) {
   constexpr int64_t kMostChunks = 8;
   const int64_t threads = context.threads();
@@ -23,7 +23,7 @@ HeadSharing sharing_of(const Context& context, int64_t workers, int64_t rows) {
   return {side_by_side ? threads : 1, std::min(rows, workers > 1 ? kHeadRows / 2 : kHeadRows)};
 }
 
-// fn(n, chunk) for every chunk of rows of every worker, begun.
+// Calls fn(n, chunk) for every chunk of rows of every worker, after chunk.begin().
 template <class S, class Fn>
 void for_chunks(Context& context, View<const S> x, int64_t vocabulary, View<const int32_t> targets,
                 bool keeps_all, Fn&& fn) {

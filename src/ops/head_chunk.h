@@ -1,5 +1,5 @@
-// The logits of a chunk of rows, in tiles of columns, and what becomes of them: the inside of
-// ops/head.h and ops/head_second_order.h.
+// The logits of a chunk of rows, in tiles of columns, and their exponentials and gradients.
+// Internal to ops/head.h and ops/head_second_order.h.
 #pragma once
 
 #include "ops/cross_entropy_row.h"
@@ -11,7 +11,7 @@ inline int64_t tile_count(int64_t vocabulary) {
   return (vocabulary + kHeadColumns - 1) / kHeadColumns;
 }
 
-// Scratch in bytes of a chunk of at most `capacity` rows, whose rows `threads` threads share.
+// Scratch in bytes of a chunk of at most `capacity` rows, divided among `threads` threads.
 template <class S>
 int64_t chunk_scratch(int64_t capacity, int64_t vocabulary, bool keeps_all, int64_t threads) {
   const int64_t columns = std::min(kHeadColumns, vocabulary);
@@ -23,7 +23,7 @@ int64_t chunk_scratch(int64_t capacity, int64_t vocabulary, bool keeps_all, int6
          scratch_bytes<S>(capacity);
 }
 
-// A chunk of at most kHeadRows rows of one worker, and what is known of its logits.
+// A chunk of at most kHeadRows rows of one worker, with its logits.
 template <class S>
 class HeadChunk {
  public:
@@ -66,7 +66,7 @@ class HeadChunk {
         const Span<S> row = z.offset(r * columns);
         const int64_t target = target_of(r) - from;
         if (target >= 0 && target < columns) target_logits_.store(r, row.load(target));
-        // What is not kept is not written back to the tile, which is larger than a core's cache.
+        // Unless kept, exponentials are not written back to the tile, which exceeds a core's cache.
         const Span<S> kept = keeps_all_ ? row : rows_of_threads_[omp_get_thread_num()];
         const ShiftedSum<S> part = exponentials<S>(row, columns, kept);
         shifts_[r * tiles() + tile] = part.shift;
@@ -75,7 +75,7 @@ class HeadChunk {
     }
   }
 
-  // After the first pass.
+  // To be called after the first pass.
   void write_losses(View<S> losses) const {
     for (int64_t r = 0; r < rows_; ++r) {
       losses.row(n_, first_ + r)
@@ -130,7 +130,8 @@ class HeadChunk {
   }
 
  private:
-  // Turns exponentials into weight p. False when the row's target is ignored: then zero.
+  // Turns exponentials into weight p. If the row's target is ignored: returns false and writes
+  // zero.
   bool weigh(int64_t tile, int64_t r, Plane<S> weight, Span<S> row) const {
     if (target_of(r) == kIgnoredTarget) {
       clear_row<S>(row, 0, columns_of(tile));
@@ -148,7 +149,7 @@ class HeadChunk {
   Plane<S>* shifts_;                      // [rows][tiles]
   ShiftedSum<S>* sums_;                   // [rows]
   Span<S> target_logits_;                 // [rows]
-  std::vector<Span<S>> rows_of_threads_;  // [columns] each, when exponentials are not kept
+  std::vector<Span<S>> rows_of_threads_;  // [columns] each, if exponentials are not kept
   View<const int32_t> targets_;
   int64_t n_ = 0, first_ = 0, rows_ = 0;
 };

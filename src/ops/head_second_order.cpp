@@ -6,7 +6,7 @@
 namespace saddle::ops {
 namespace {
 
-// Of one row along one direction, with w p for p: sum p z' and sum p z'^2.
+// For one row and direction, with w p in place of p: sum p z' and sum p z'^2.
 struct Moments {
   double first = 0;
   double second = 0;
@@ -31,7 +31,7 @@ Moments moments(const T* p, const T* z_t, int64_t count) {
   return sum;
 }
 
-// Columns of z' at a time: few enough that their sums find them in the cache.
+// Columns of z' at a time: few enough to be in the cache when they are summed.
 constexpr int64_t kColumns = 960;
 static_assert(kHeadColumns % kColumns == 0);
 

@@ -5,7 +5,7 @@
 //   2 <dz, x' E'^T>  +  w (sum p z'^2 - (sum p z')^2)
 //
 // the first of them computed as 2 <w p E' - w E'_target, x'>. Rows whose target is ignored have
-// none. Probabilities of kHeadRows rows are made once for all directions.
+// none. Probabilities of kHeadRows rows are computed once for all directions.
 // Cost: 2 M V C operations and 1 exp per logit, and 6 M V C operations for each direction.
 #pragma once
 

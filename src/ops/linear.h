@@ -2,8 +2,8 @@
 //
 //   y = x W^T      dx (+)= dy W      dW += dy^T x
 //
-// x, dx [N, M, in]; y, dy [N, M, out]; W, dW [N, out, in], each worker its own.
-// Cost: 2 M in out operations for each of the three products and worker.
+// x, dx [N, M, in]; y, dy [N, M, out]; W, dW [N, out, in], one for each worker.
+// Cost: 2 M in out operations for each of the three products, per worker.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ void linear_forward(Context& context, View<const S> x, View<const S> weight, Vie
 
 enum class Store { kWrite, kAccumulate };
 
-// Writes dx or accumulates into it.
+// Writes dx, or accumulates into it.
 template <class S>
 void linear_adjoint_input(Context& context, View<const S> dy, View<const S> weight, Store store,
                           View<S> dx);

@@ -8,14 +8,14 @@
 namespace saddle::ops {
 namespace {
 
-// Columns that are mixed at a time: so many that memory is read and written in long runs, worker by
-// worker, and few enough that a core's cache holds those of some four workers.
+// Columns that are mixed at a time: enough to read and write memory in long runs, worker by worker,
+// and few enough that a core's cache holds those of about four workers.
 constexpr int64_t kColumns = 16384;
 // Columns that are summed at a time.
 constexpr int64_t kSums = 512;
 
-// The entries of W that are not zero, row by row, so that one-peer topologies cost two of them, and
-// which rows repeat the one before, so that complete mixing costs one row.
+// The nonzero entries of W, row by row, so that a row of a one-peer topology costs two entries, and
+// which rows equal the previous row, so that complete mixing costs one row.
 class SparseRows {
  public:
   SparseRows(std::span<const double> matrix, int64_t workers) : workers_(workers) {
@@ -57,8 +57,8 @@ class SparseRows {
     double weight;
   };
 
-  // With a fused multiply-add that is not left to the compiler, which takes another one for the
-  // last few columns: the sum of a column must not depend on where its block begins.
+  // The fused multiply-add is explicit, because the compiler would use a different one for the last
+  // few columns: the sum of a column must not depend on where its block begins.
   template <class T>
   void sum_row(size_t i, View<const T> x, int64_t first, int64_t count, T* to) const {
     double sum[kSums] = {};
@@ -84,9 +84,9 @@ void store(const T* mixed, int64_t first, int64_t count, View<T> x) {
   }
 }
 
-// fn(first, count, memory) for blocks of the columns [begin, end), with memory for N blocks. Each
-// thread walks through blocks that follow each other: two that take turns in the same pages of
-// memory are several times slower.
+// Calls fn(first, count, memory) for blocks of the columns [begin, end), with memory for N blocks.
+// Each thread takes consecutive blocks: two threads that alternate in the same pages of memory are
+// several times slower.
 template <class T, class Fn>
 void for_blocks(Context& context, int64_t workers, int64_t begin, int64_t end, Fn&& fn) {
   backend::Workspace::Scope scope(context.workspace());

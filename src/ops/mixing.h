@@ -1,7 +1,7 @@
 // Mixing of the workers of an arena: x_i = sum_j W_ij x_j, alone or in one pass with AdamW.
 //
-// The sums are carried in double and rounded once, so that a float weight of 1/3 does not let the
-// parameters drift, and workers whose rows of W are equal get the same bits. Padding is mixed like
+// The sums are computed in double and rounded once, so that a float weight of 1/3 does not make the
+// parameters drift, and workers with equal rows of W get the same bits. Padding is mixed like
 // everything else: it is zero and stays zero. docs/math/mixing.md has formulas and sources.
 #pragma once
 
@@ -21,18 +21,18 @@ struct Mixing {
   Order order = Order::kBeforeStep;
 };
 
-// Mixes x [N, 1, D] in place. Cost: 2 D operations for each entry of W that is not zero, those of
-// rows that repeat the row before left out.
+// Mixes x [N, 1, D] in place. Cost: 2 D operations for each nonzero entry of W, except in rows that
+// equal the previous row.
 template <class T>
 void mix(Context& context, std::span<const double> matrix, View<T> x);
 
-// adamw_update with mixing, block by block of the columns, so that the arenas are read once:
+// adamw_update with mixing, one block of columns at a time, so that the arenas are read once:
 //
 //   kBeforeStep: w_i = (1 - lr decay) sum_j W_ij w_j - lr u_i
 //   kAfterStep:  w_i = sum_j W_ij ((1 - lr decay) w_j - lr u_j)
 //
 // The bits are those of mix() before or after adamw_update. Moments and gradients are not mixed.
-// Without a matrix, and with one worker: adamw_update.
+// Without a matrix, or with one worker, it is adamw_update.
 template <class T>
 void adamw_update_mixed(Context& context, AdamWStep step, const Mixing& mixing,
                         std::span<const AdamWSegment> segments, std::span<const double> scales,

@@ -3,7 +3,7 @@
 namespace saddle::ops {
 namespace {
 
-// Rows that lie together as one row.
+// Contiguous rows as one row.
 template <class S>
 View<S> joined(View<S> x) {
   if (x.row_stride() != x.cols()) return x;
@@ -11,7 +11,7 @@ View<S> joined(View<S> x) {
           x.rows() * x.cols(), x.plane_stride()};
 }
 
-// term(worker, row, first, end) gives the sum of one piece; pieces are added up in their order.
+// term(worker, row, first, end) returns the sum of one piece; pieces are added up in order.
 template <class W, class Fn>
 std::vector<W> reduce(Context& context, int64_t workers, int64_t rows, int64_t cols, Fn&& term) {
   constexpr int64_t kPiece = 4096;

@@ -5,10 +5,10 @@
 namespace saddle::ops {
 namespace {
 
-// Rows whose part of the gain's gradient is summed together, whatever the number of threads.
+// Rows whose part of the gain's gradient is summed together, for any number of threads.
 constexpr int64_t kGainRows = 64;
 
-// x and gain are read, y is written, through load and store of numbers S.
+// Reads x and gain and writes y through load and store of numbers S.
 template <class S, class X, class Gain, class Y>
 S normalize_row(X x, Gain gain, int64_t cols, Plane<S> eps, Y&& y) {
   S sum{};

@@ -1,11 +1,11 @@
 // Rotary position embedding (Su et al., "RoFormer", 2021, section 3.2), half-split pairs: within a
-// head of size h the pair (i, i + h/2) at position t is turned by t theta^(-2i/h).
+// head of size h the pair (i, i + h/2) at position t is rotated by t theta^(-2i/h).
 //
 //   y_i = x_i cos - x_j sin      y_j = x_j cos + x_i sin      j = i + h/2
 //
-// A rotation: the adjoint turns back by the same angle. Tables [1, T, h/2] hold cos and sin; they
-// are computed in float64 and rounded once, and are never rounded to bf16.
-// Cost: 6 operations a pair, in place.
+// The adjoint rotates back by the same angle. Tables [1, T, h/2] hold cos and sin; they are
+// computed in float64 and rounded once, and are never rounded to bf16.
+// Cost: 6 operations per pair, in place.
 #pragma once
 
 #include "ops/common.h"
@@ -22,11 +22,11 @@ struct RopeTables {
 template <class T>
 void rope_tables(double theta, View<T> cos, View<T> sin);
 
-// Turns x [N, B*T, heads * h] in place; row b*T + t of a worker is at position t.
+// Rotates x [N, B*T, heads * h] in place; row b*T + t of a worker is at position t.
 template <class S>
 void rope_forward(Context& context, RopeTables<Plane<S>> tables, int64_t positions, View<S> x);
 
-// Turns dx back in place.
+// Rotates dx back in place.
 template <class S>
 void rope_adjoint(Context& context, RopeTables<Plane<S>> tables, int64_t positions, View<S> dx);
 

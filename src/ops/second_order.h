@@ -1,14 +1,14 @@
-// What the operations with a second-order sweep share. For a scalar loss and a computation
+// Code shared by the operations with a second-order sweep. For a scalar loss and a computation
 // z = f(parents), the form v'Hv is the sum over all operations of
 //
-//   <adjoint of z, D^2 f [parents', parents']>          ' the tangents along the direction v
+//   <adjoint of z, D^2 f [parents', parents']>          ' is the tangent along the direction v
 //
 // (docs/math/curvature.md). An operation's sweep therefore takes its inputs [1, ...], the adjoint
 // of its output [1, ...] and the inputs' tangents along G directions [G, ...]; it writes the
 // tangents of its output and adds its term of direction g to forms[g]. Tangents of x are named x_t.
 //
-// Formulas are not written again: the forward's row functions run over jets whose second derivative
-// begins as zero.
+// Formulas are not written a second time: the forward's row functions run over jets whose second
+// derivative starts as zero.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@
 
 namespace saddle::ops {
 
-// Numbers and their tangents, in two places, read as jets.
+// Numbers and their tangents, in separate memory, read as jets.
 template <class T>
 struct TangentSpan {
   const T* value = nullptr;
@@ -32,8 +32,8 @@ TangentSpan<T> tangent_row(View<const T> x, View<const T> x_t, int64_t g, int64_
   return {x.row(0, m).data, x_t.row(g, m).data};
 }
 
-// Where a row function over jets writes to: keeps the tangents, and sums the second derivatives
-// against the adjoint.
+// Receives the results of a row function over jets: keeps the tangents, and sums the second
+// derivatives times the adjoint.
 template <class T>
 struct TermSink {
   T* tangent = nullptr;
@@ -46,7 +46,7 @@ struct TermSink {
   }
 };
 
-// Terms of pieces of work, added up per direction in the order of the pieces.
+// Terms of pieces of work, added up for each direction in the order of the pieces.
 class Terms {
  public:
   Terms(int64_t directions, int64_t pieces)

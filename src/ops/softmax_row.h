@@ -1,4 +1,4 @@
-// Softmax of one row of scores, forward and adjoint, for every operation that holds such rows:
+// Softmax of one row of scores, forward and adjoint, for every operation with such rows:
 //
 //   p = exp(x - max x) / sum exp(x - max x)        dx = p (dp - sum p dp)
 //
@@ -9,10 +9,10 @@
 
 namespace saddle::ops {
 
-// The largest value of a row; NaN entries are passed over (they come out in the sum).
+// The largest value of a row; NaN entries are ignored (the sum becomes NaN).
 template <class S>
 Plane<S> largest_value(Span<const S> x, int64_t count) {
-  // Lanes side by side, since a maximum in one variable does not vectorize while NaN has a meaning.
+  // Several lanes, because a maximum in one variable does not vectorize while NaN has a meaning.
   constexpr int64_t kLanes = 32;
   const Plane<S>* values = x.data;
   Plane<S> lanes[kLanes];

@@ -5,7 +5,7 @@
 namespace saddle::ops {
 namespace {
 
-// gate and up are read, a is written, through load and store of numbers S.
+// Reads gate and up and writes a through load and store of numbers S.
 template <class S, class Gate, class Up, class A>
 void swiglu_row(Gate gate, Up up, int64_t cols, A&& a) {
   SADDLE_INDEPENDENT

@@ -17,7 +17,7 @@ namespace saddle::ops {
 template <class S>
 void swiglu_forward(Context& context, View<const S> gate, View<const S> up, View<S> a);
 
-// Writes dgate and dup, which may lie where gate and up are.
+// Writes dgate and dup, which may be gate and up.
 template <class S>
 void swiglu_adjoint(Context& context, View<const S> gate, View<const S> up, View<const S> da,
                     View<S> dgate, View<S> dup);

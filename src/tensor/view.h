@@ -1,5 +1,5 @@
-// A View: a batched matrix [workers N, rows, cols] of numbers in the memory of the device. Every
-// tensor of saddle is one: activations are [N, B*T, C], weights [N, out, in], gains [N, 1, C].
+// A View: a batched matrix [workers N, rows, cols] of numbers in device memory. Every tensor of
+// saddle is one: activations are [N, B*T, C], weights [N, out, in], gains [N, 1, C].
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace saddle::tensor {
 
-// Numbers at consecutive places, each plane an ordinary array: how operations read and write.
+// Consecutive numbers, each plane an ordinary array. Operations read and write through spans.
 // S may be const. T = num::Plane<S>.
 template <class S>
 struct Span {
@@ -18,7 +18,7 @@ struct Span {
 
   using Number = std::remove_const_t<S>;
 
-  // A span that may be written is a span that may be read.
+  // A writable span converts to a read-only span.
   operator Span<const S>() const  // NOLINT
       requires(!std::is_const_v<S>) {
     return {data, plane_stride};
@@ -59,7 +59,7 @@ class View {
         row_stride_(row_stride),
         plane_stride_(plane_stride) {}
 
-  // A view that may be written is a view that may be read.
+  // A writable view converts to a read-only view.
   operator View<const S>() const  // NOLINT
       requires(!std::is_const_v<S>) {
     return {data_, workers_, rows_, cols_, worker_stride_, row_stride_, plane_stride_};
@@ -98,7 +98,7 @@ class View {
     part.workers_ = count;
     return part;
   }
-  // The one worker of this tensor, seen as `workers` equal ones. To be read only.
+  // The one worker of this tensor, seen as `workers` equal ones. Only for reading.
   View repeat(int64_t workers) const {
     check(workers_ == 1, "one worker");
     View repeated = *this;
@@ -116,8 +116,8 @@ class View {
     return workers_ == workers && rows_ == rows && cols_ == cols;
   }
 
-  // The numbers themselves. Only src/tensor, src/backend and src/ops may ask for them: everything
-  // above moves tensors through operations and explicit copies.
+  // The numbers themselves. Only src/tensor, src/backend and src/ops may use them: all rooms above
+  // move tensors through operations and explicit copies.
   num::Plane<S>* device_data() const { return data_; }
   Span<S> row(int64_t worker, int64_t row) const {
     return {data_ + worker * worker_stride_ + row * row_stride_, plane_stride_};
@@ -125,7 +125,7 @@ class View {
 
  private:
   static void check(bool inside, const char* what) {
-    if (!inside) fail(ErrorKind::kInternal, "a part of a tensor reaches over its {}", what);
+    if (!inside) fail(ErrorKind::kInternal, "a part of a tensor extends past its {}", what);
   }
 
   num::Plane<S>* data_ = nullptr;
