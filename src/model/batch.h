@@ -17,7 +17,7 @@ class DeviceBatch {
         inputs_(context, workers, sequences * positions, 1),
         targets_(context, workers, sequences * positions, 1) {}
 
-  // Copies B sequences for each worker, both arrays [workers][B][positions] in host memory.
+  // Copies B sequences for each worker; both arrays are [workers][B][positions] in host memory.
   void set(int64_t sequences, const int32_t* inputs, const int32_t* targets) {
     if (sequences < 1 || sequences > capacity_) {
       fail(ErrorKind::kInternal, "a batch of {} sequences where 1 to {} were planned", sequences,

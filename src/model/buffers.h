@@ -1,4 +1,4 @@
-// Lays out the buffers of a plan in one block of memory: first measured, then given out.
+// Lays out the buffers of a plan in one block of memory: first measures, then assigns them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace saddle::model {
 template <class S>
 class Buffers {
  public:
-  // Without memory: only measures, and gives out empty views.
+  // Without memory: only measures, and returns empty views.
   Buffers() = default;
   explicit Buffers(const backend::Memory& memory)
       : base_(static_cast<num::Plane<S>*>(memory.get())) {}

@@ -13,7 +13,7 @@ std::unique_ptr<Execution<S>> make_execution(backend::Context& context,
                                              backend::Arena<S>* gradients) {
   if constexpr (!num::kHasAdjoint<S>) {
     if (!options.compile) {
-      fail(ErrorKind::kInternal, "operation by operation, numbers without an adjoint do not run");
+      fail(ErrorKind::kInternal, "operation by operation, numbers must have an adjoint");
     }
   } else if (!options.compile) {
     return std::make_unique<Reference<S>>(context, model, options, sequences, weights, gradients);

@@ -1,5 +1,5 @@
-// Running the model: losses, and gradients, of a microbatch. Two executions of one interface:
-// operation by operation (model/reference.h), and a plan made once (model/plan.h).
+// Running the model: losses and gradients of a microbatch. There are two executions with one
+// interface: operation by operation (model/reference.h), and a plan made once (model/plan.h).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 namespace saddle::model {
 
 struct ExecutionOptions {
-  bool compile = true;    // the plan, or operation by operation
+  bool compile = true;    // the plan; false: operation by operation
   bool autocast = false;  // inputs of matrix products in the forward pass rounded to bf16
 };
 
-// S: the number type of the calculation. Weights [N, D_padded], each worker its own; gradients
-// likewise.
+// S: the number type of the calculation. Weights and gradients are [N, D_padded], one row per
+// worker.
 template <class S>
 class Execution {
  public:
@@ -28,28 +28,28 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
   virtual ~Execution() = default;
 
-  // Copies a microbatch of B sequences for each worker from host memory, both [N][B][T]. B may be
-  // anything from 1 to the number of sequences that the execution was made for. Targets are ids or
+  // Copies a microbatch of B sequences for each worker from host memory, both [N][B][T]. B is
+  // between 1 and the number of sequences that the execution was made for. Targets are ids or
   // ops::kIgnoredTarget.
   virtual void set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) = 0;
 
-  // To be called when the arenas were made to show other memory; a batch must be set afterwards.
+  // Must be called when the arenas point to other memory; then a batch must be set.
   virtual void rebind() = 0;
 
   // Computes the loss of every target of the batch.
   virtual void run_losses() = 0;
 
   // Computes the losses, and accumulates the gradient of sum_m weights[n] loss_m for each worker n
-  // into the gradients arena. An execution made without gradients refuses.
+  // into the gradients arena. Error: kInternal if the execution was made without gradients.
   virtual void run_losses_and_gradients(std::span<const double> weights) = 0;
 
   // Losses of the last run, [N, B*T, 1], 0 where the target is ignored.
   virtual tensor::View<const S> losses() const = 0;
 };
 
-// An execution for at most `sequences` sequences a worker; `weights`, and `gradients` (null: losses
-// only), must outlive it and are looked at afresh in every run. Over jets there is only the plan,
-// and losses only.
+// An execution for at most `sequences` sequences per worker; `weights` and `gradients` (null:
+// losses only) must outlive it and are read again in every run. Over jets there is only the plan,
+// and only losses.
 template <class S>
 std::unique_ptr<Execution<S>> make_execution(backend::Context& context,
                                              const config::ModelSettings& model,

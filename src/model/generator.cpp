@@ -15,7 +15,7 @@ namespace {
 
 using tensor::View;
 
-constexpr int64_t kChunk = 256;  // long enough for products at full speed
+constexpr int64_t kChunk = 256;  // enough for products at full speed
 
 }  // namespace
 
@@ -115,8 +115,8 @@ void Generator<T>::run_block(size_t index, int64_t rows) {
 template <class T>
 std::vector<T> Generator<T>::logits(int64_t first, int64_t count) {
   if (first < 0 || count < 0 || first + count > positions_) {
-    fail(ErrorKind::kInternal, "logits of the positions [{}, {}) were asked for, {} were run",
-         first, first + count, positions_);
+    fail(ErrorKind::kInternal, "logits of positions [{}, {}) were requested, {} were run", first,
+         first + count, positions_);
   }
   const Tensor z(context_, 1, count, model_.vocab_size);
   ops::linear_forward<T>(context_, states_.view().row_range(first, count),

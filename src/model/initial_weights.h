@@ -10,9 +10,9 @@
 
 namespace saddle::model {
 
-// Writes the values of every worker of `weights`, the same for all. They depend on the seed, the
-// parameter's place in the canonical order and the place in it, and not on the number type beyond
-// its rounding.
+// Writes the same values to every worker of `weights`. They depend on the seed, the index of the
+// parameter in the canonical order and the index within it, and on the number type only by
+// rounding.
 template <class T>
 void set_initial_weights(backend::Context& context, const config::ModelSettings& model,
                          uint64_t seed, backend::Arena<T>& weights);

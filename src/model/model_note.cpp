@@ -9,12 +9,12 @@
 namespace saddle::model {
 namespace {
 
-// Weight files, and state files, whose metadata hold {"recipe": {"model.layers": 8, ...}, ...}.
+// Metadata key of weight files and state files: holds {"recipe": {"model.layers": 8, ...}, ...}.
 constexpr const char* kKey = "saddle.weights";
 constexpr const char* kStateKey = "saddle.state";
 constexpr std::string_view kSection = "model.";
 
-// The settings of a model as a recipe has them.
+// The settings of a model in the form of a recipe.
 Json model_recipe(const config::ModelSettings& model) {
   config::Settings settings;
   settings.model = model;

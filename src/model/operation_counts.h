@@ -1,6 +1,6 @@
-// Operations that the products of the model need, by their shapes: a multiplication and an addition
-// are two. What an execution does beyond (probabilities computed again, the masked half of a tile)
-// is not counted, so that rates of different executions can be compared.
+// Operations that the products of the model need according to their shapes; a multiplication and an
+// addition are two. Extra work of an execution (recomputed probabilities, the masked half of a
+// tile) is not counted, so that rates of different executions can be compared.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline double attention_operations(int64_t workers, const ops::AttentionShape& s
          static_cast<double>(shape.positions * shape.positions * shape.head_size);
 }
 
-// Of training, for each token: 6 for each parameter, and attention.
+// Operations of training per token: 6 per parameter, and attention.
 inline double training_operations_per_token(const config::ModelSettings& model) {
   return 6.0 * static_cast<double>(config::parameter_count(model)) +
          6.0 * static_cast<double>(model.layers * model.width * model.context_length);

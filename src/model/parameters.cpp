@@ -25,7 +25,7 @@ Parameters::Parameters(const config::ModelSettings& model) {
 
 std::vector<SlotRun> runs_of(const tensor::Layout& layout, std::initializer_list<int> slots) {
   std::vector<SlotRun> runs;
-  int64_t end = -1;  // of the run that grows
+  int64_t end = -1;  // of the current run
   int64_t rows = 0;
   for (const int index : slots) {
     const tensor::Slot& slot = layout.slot(index);

@@ -1,4 +1,4 @@
-// Which parameters the model has: their canonical names, order and places in an arena.
+// The parameters of the model: their canonical names, order and places in an arena.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ struct Parameters {
   int norm = 0;
 };
 
-// Tensors of one width that follow each other without padding, seen as one matrix.
+// Adjacent tensors of the same width without padding between them, seen as one matrix.
 struct SlotRun {
   int first = 0;          // the first of them
   int64_t rows = 0;       // of all together
   int64_t first_row = 0;  // rows of the runs before
 };
 
-// Joins slots, taken in order, where they lie side by side.
+// Joins adjacent slots, in the given order.
 std::vector<SlotRun> runs_of(const tensor::Layout& layout, std::initializer_list<int> slots);
 
 }  // namespace saddle::model

@@ -47,7 +47,7 @@ Plan<S>::Plan(backend::Context& context, const config::ModelSettings& model,
       keep_(keep) {
   if constexpr (!num::kHasAdjoint<S>) {
     if (keep != Keep::kNothing) {
-      fail(ErrorKind::kInternal, "adjoints were asked of numbers that have none");
+      fail(ErrorKind::kInternal, "adjoints were requested for numbers that have none");
     }
   }
   if (options.autocast) {
@@ -101,7 +101,7 @@ void Plan<S>::run_losses() {
 template <class S>
 void Plan<S>::run_losses_and_gradients(std::span<const double> weights) {
   if (gradients_ == nullptr) {
-    fail(ErrorKind::kInternal, "gradients were asked of an execution made for losses only");
+    fail(ErrorKind::kInternal, "gradients were requested from an execution for losses only");
   }
   run_adjoints(weights);
 }
@@ -109,7 +109,7 @@ void Plan<S>::run_losses_and_gradients(std::span<const double> weights) {
 template <class S>
 void Plan<S>::run_adjoints(std::span<const double> weights) {
   if (keep_ == Keep::kNothing) {
-    fail(ErrorKind::kInternal, "adjoints were asked of an execution made for losses only");
+    fail(ErrorKind::kInternal, "adjoints were requested from an execution for losses only");
   }
   loss_weights_.assign(weights.begin(), weights.end());
   run("forward", steps_->forward);
@@ -178,11 +178,11 @@ void Plan<S>::add_round(std::vector<Step>& steps, V x) {
 
 template <class S>
 void Plan<S>::add_copy(std::vector<Step>& steps, V x, V y) {
-  if (keep_ != Keep::kAdjoints) return;  // both are the buffer of the residual stream
+  if (keep_ != Keep::kAdjoints) return;  // otherwise both are the buffer of the residual stream
   steps.push_back({"copy", [=, this] { ops::copy<S>(context_, x, y); }});
 }
 
-// For the adjoint: n, which the forward made but did not keep.
+// Recomputes n for the adjoint: the forward does not keep it.
 template <class S>
 void Plan<S>::add_norm_again(std::vector<Step>& steps, V x, int gain, V n, V r) {
   if (keep_ != Keep::kActivations) return;
@@ -192,7 +192,7 @@ void Plan<S>::add_norm_again(std::vector<Step>& steps, V x, int gain, V n, V r) 
   add_round(steps, n);
 }
 
-// From the normed input n1 to y, the feed-forward's output, which the next norm adds.
+// From the normed input n1 to y, the output of the feed-forward part, which the next norm adds.
 template <class S>
 void Plan<S>::add_block(Steps& steps, const BlockSlots& slots, const BlockBuffers<S>& b, V y) {
   const int64_t width = model_.width;

@@ -1,9 +1,9 @@
-// The model as a plan made once: the order of the fused operations and the place of every buffer
-// are fixed when it is made, and running it allocates nothing.
+// The model as a plan: the order of the fused operations and the place of every buffer are fixed
+// when the plan is made, and running it allocates nothing.
 //
-// Fused here: query, key and value projections; gate and up projections; residual sums with the
-// norms that follow them; attention without stored scores; the head with its loss and gradient,
-// without all logits.
+// It fuses: query, key and value projections; gate and up projections; residual sums with the norms
+// that follow them; attention without stored scores; the head with its loss and gradient, without
+// storing all logits.
 #pragma once
 
 #include <functional>
@@ -30,12 +30,12 @@ struct Step {
 template <class S>
 class Plan : public Execution<S> {
  public:
-  // As make_execution(); options.compile is not looked at.
+  // As make_execution(); options.compile is ignored.
   Plan(backend::Context& context, const config::ModelSettings& model, ExecutionOptions options,
        int64_t sequences, const backend::Arena<S>& weights, backend::Arena<S>* gradients);
 
-  // The same without gradients of the weights, but with the adjoint of every operation's output,
-  // which run_adjoints() makes and buffers() shows.
+  // The same without gradients of the weights, but with the adjoint of every operation's output:
+  // run_adjoints() computes them and buffers() returns them.
   static std::unique_ptr<Plan> with_adjoints(backend::Context& context,
                                              const config::ModelSettings& model,
                                              ExecutionOptions options, int64_t sequences,
@@ -50,7 +50,7 @@ class Plan : public Execution<S> {
   // Computes the losses, and the adjoints for sum_m weights[n] loss_m.
   void run_adjoints(std::span<const double> weights);
 
-  // Of the batch that is set: what its last run left there.
+  // The buffers of the current batch, with the contents of its last run.
   const PlanBuffers<S>& buffers() const { return steps_->buffers; }
   // The weights as products see them: rounded under autocast.
   const backend::Arena<S>& product_weights() const {
@@ -67,7 +67,7 @@ class Plan : public Execution<S> {
        int64_t sequences, const backend::Arena<S>& weights, backend::Arena<S>* gradients,
        Keep keep);
 
-  // What one batch shape runs.
+  // The steps of one batch shape.
   struct Steps {
     PlanBuffers<S> buffers;
     std::vector<Step> forward;        // up to the input of the head
@@ -76,8 +76,8 @@ class Plan : public Execution<S> {
     std::vector<Step> adjoint;        // back to the embedding
   };
 
-  // A projection: weights and their gradients, and the columns of the output that they make. Parts
-  // that follow each other in the arena are one.
+  // A projection: weights and their gradients, and the columns of the output that they produce.
+  // Adjacent parts of the arena are one part.
   struct Part {
     V weight, gradient;
     int64_t first_column;
@@ -95,11 +95,11 @@ class Plan : public Execution<S> {
                            std::vector<Part> weights, V dx) requires num::kHasAdjoint<S>;
   void add_round(std::vector<Step>& steps, V x);
   void add_norm_again(std::vector<Step>& steps, V x, int gain, V n, V r);
-  // y = x, unless both are one buffer.
+  // y = x, unless both are the same buffer.
   void add_copy(std::vector<Step>& steps, V x, V y);
   double head_operations(V x) const;  // of one product
   V gradient(int slot) const { return gradients_ != nullptr ? gradients_->view(slot) : V(); }
-  // `group`: what the steps are part of, for a profile.
+  // `group` names the steps in a profile.
   void run(const char* group, const std::vector<Step>& steps) const;
 
   backend::Context& context_;
@@ -114,7 +114,7 @@ class Plan : public Execution<S> {
   backend::Arena<S> rounded_weights_;  // under autocast
   backend::Memory memory_;
   std::map<int64_t, Steps> shapes_;  // by sequences
-  Steps* steps_ = nullptr;           // of the batch that is set
+  Steps* steps_ = nullptr;           // of the current batch
   std::vector<double> loss_weights_;
 };
 

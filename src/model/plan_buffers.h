@@ -1,5 +1,5 @@
-// The buffers of a plan for one batch shape. What stands for several tensors that are not needed at
-// the same time is one buffer, unless a plan keeps every adjoint.
+// The buffers of a plan for one batch shape. Tensors that are not needed at the same time share a
+// buffer, unless the plan keeps every adjoint.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,27 @@
 
 namespace saddle::model {
 
-// What a plan holds on to.
+// What a plan keeps.
 enum class Keep {
   kNothing,      // losses only: one set of activations serves all blocks
-  kActivations,  // of every block, for the adjoint, but those that are cheap to make again; one set
-                 // of adjoints serves all blocks
-  kAdjoints,     // of every operation of every block too
+  kActivations,  // of every block, for the adjoint, except those that are cheap to recompute; one
+                 // set of adjoints serves all blocks
+  kAdjoints,     // also of every operation of every block
 };
 
-// The activations of one block that its adjoint needs. R = rows of a worker, [N, R, ...]. Normed
-// tensors and the output of swiglu are one buffer for all blocks when only activations are kept:
-// the adjoint makes them again (as Chen et al., "Training deep nets with sublinear memory cost",
+// The activations of one block that its adjoint needs. R = rows of a worker, [N, R, ...]. With
+// kActivations all blocks share one buffer for normed tensors and one for the output of swiglu, and
+// the adjoint recomputes them (as Chen et al., "Training deep nets with sublinear memory cost",
 // 2016, do for whole layers).
 template <class S>
 struct BlockBuffers {
   tensor::View<S> x, n1, r1;       // input; normed; its inverse root mean square
-  tensor::View<S> qkv, o;          // projections, turned by rope; attention
+  tensor::View<S> qkv, o;          // projections, rotated by rope; attention
   tensor::View<S> middle, n2, r2;  // after attention; normed; its inverse root mean square
   tensor::View<S> gate_up, a;      // projections; swiglu
 };
 
-// Adjoints of the outputs of a block's operations, in the order in which they are made.
+// Adjoints of the outputs of a block's operations, in the order in which they are computed.
 template <class S>
 struct BlockAdjoints {
   tensor::View<S> out;      // of the block, and so of the down projection
@@ -48,7 +48,7 @@ template <class S>
 struct PlanBuffers {
   std::vector<BlockBuffers<S>> blocks;
   tensor::View<S> last, n, r;  // the residual stream after all blocks; normed; its inverse rms
-  tensor::View<S> y;           // what a block hands to the residual sum
+  tensor::View<S> y;           // a block's output before the residual sum
   tensor::View<S> losses;
   std::vector<BlockAdjoints<S>> adjoints;
   tensor::View<S> dn;  // adjoint of the last norm
@@ -107,7 +107,7 @@ PlanBuffers<S> lay_out(Buffers<S>& buffers, const config::ModelSettings& model, 
       d.x = d.middle = d.out = stream;
       d.n1 = d.o = d.n2 = at.dn;
       d.qkv = i == 0 ? take(3 * model.width) : at.adjoints[0].qkv;
-      // Written over what they are the adjoints of, which nothing reads any more.
+      // Adjoints overwrite their own activations, which are no longer needed.
       d.gate_up = at.blocks[i].gate_up;
       d.a = at.blocks[i].a;
     }

@@ -65,7 +65,7 @@ Variable<S> add(Tape<S>& tape, const Variable<S>& x, const Variable<S>& y) {
   return z;
 }
 
-// x rounded to bf16 under autocast; the derivative passes through.
+// x, rounded to bf16 under autocast; the derivative passes through unchanged.
 template <class S>
 Variable<S> round(Tape<S>& tape, bool autocast, const Variable<S>& x) {
   if (!autocast) return x;
@@ -116,7 +116,7 @@ Variable<S> attention_scores(Tape<S>& tape, AttentionShape shape, const Variable
 template <class S>
 Variable<S> causal_softmax(Tape<S>& tape, AttentionShape shape, const Variable<S>& s) {
   const auto region = tape.region("causal_softmax");
-  // Probabilities before they are rounded: what their own adjoint needs.
+  // The adjoint of the softmax needs the probabilities before rounding.
   AttentionShape exact = shape;
   exact.round_probabilities = false;
   const auto p = tape.make_like(s);
@@ -197,7 +197,7 @@ void Reference<S>::run_losses() {
 template <class S>
 void Reference<S>::run_losses_and_gradients(std::span<const double> weights) {
   if (gradients_ == nullptr) {
-    fail(ErrorKind::kInternal, "gradients were asked of an execution made for losses only");
+    fail(ErrorKind::kInternal, "gradients were requested from an execution for losses only");
   }
   Tape<S> tape(context_, true);
   forward(tape, weights);

@@ -1,5 +1,5 @@
 // The model operation by operation: separate projections, scores and logits stored whole, memory
-// asked for by each operation. Simple enough to be believed; what the plan is checked against.
+// allocated by each operation. Simple enough to be trusted; the plan is checked against it.
 #pragma once
 
 #include "model/batch.h"
@@ -13,12 +13,12 @@ namespace saddle::model {
 template <class S>
 class Reference : public Execution<S> {
  public:
-  // As make_execution(); options.compile is not looked at.
+  // As make_execution(); options.compile is ignored.
   Reference(backend::Context& context, const config::ModelSettings& model, ExecutionOptions options,
             int64_t sequences, const backend::Arena<S>& weights, backend::Arena<S>* gradients);
 
   void set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) override;
-  void rebind() override {}  // looks at its arenas in every run
+  void rebind() override {}  // reads its arenas in every run
   void run_losses() override;
   void run_losses_and_gradients(std::span<const double> weights) override;
   tensor::View<const S> losses() const override { return losses_->value; }
@@ -28,7 +28,7 @@ class Reference : public Execution<S> {
 
  private:
   void forward(Tape<S>& tape, std::span<const double> weights);
-  // Gives back what the last run left.
+  // Frees the memory of the last run.
   void release();
 
   backend::Context& context_;

@@ -1,4 +1,4 @@
-// The rope tables of a model in one number type, held by whoever runs the model.
+// The rope tables of a model in one number type, kept by the execution.
 #pragma once
 
 #include "backend/tensor.h"

@@ -32,7 +32,7 @@ constexpr std::array<DtypeSize, 14> kDtypes{{{"F64", 8},
                                              {"F8_E4M3", 1},
                                              {"BOOL", 1}}};
 
-// The number of elements, or -1 when it does not fit.
+// The number of elements, or -1 if it does not fit.
 int64_t element_count(const std::vector<int64_t>& shape) {
   int64_t count = 1;
   for (const int64_t extent : shape) {
@@ -51,7 +51,7 @@ std::array<unsigned char, 8> little_endian(uint64_t value) {
   return bytes;
 }
 
-// The bytes of one element, or 0 for a type that the format does not have.
+// The bytes of one element, or 0 for a type that is not in the format.
 int64_t known_bytes(std::string_view dtype) {
   for (const DtypeSize& known : kDtypes) {
     if (known.name == dtype) return known.bytes;
@@ -82,7 +82,7 @@ int64_t read_header_length(const InputFile& file) {
   fail(ErrorKind::kData, "{}: tensor {}: {}", path.string(), name, what);
 }
 
-// An entry of the header; data_bytes is what follows the header in the file.
+// An entry of the header; data_bytes is the number of bytes after the header in the file.
 TensorEntry parse_entry(const Path& path, const std::string& name, const Json& value,
                         int64_t data_start, int64_t data_bytes) {
   if (!value.is_object() || !value.contains("dtype") || !value["dtype"].is_string() ||
@@ -110,7 +110,7 @@ TensorEntry parse_entry(const Path& path, const std::string& name, const Json& v
   }
   if (range[0] > range[1] || range[1] > static_cast<uint64_t>(data_bytes)) {
     bad_entry(path, name,
-              fmt::format("its bytes [{}, {}) do not lie inside the {} bytes of data (truncated "
+              fmt::format("its bytes [{}, {}) are not inside the {} bytes of data (truncated "
                           "file, or a wrong header)",
                           range[0], range[1], data_bytes));
   }
@@ -128,7 +128,7 @@ TensorEntry parse_entry(const Path& path, const std::string& name, const Json& v
   return entry;
 }
 
-// The ranges must follow each other without gaps and reach the end of the file.
+// The ranges must be contiguous and reach the end of the file.
 void check_coverage(const Path& path, const std::vector<TensorEntry>& entries, int64_t data_start,
                     int64_t file_size) {
   int64_t next = data_start;
@@ -215,7 +215,7 @@ SafetensorsWriter::SafetensorsWriter(const Path& path, std::vector<TensorEntry> 
     expected_ += bytes;
   }
   std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');  // so that the data is aligned
+  text.append((8 - text.size() % 8) % 8, ' ');  // aligns the data
   const auto length = little_endian(text.size());
   file_.write(length.data(), length.size());
   file_.write(text);

@@ -21,12 +21,12 @@ struct TensorEntry {
   int64_t bytes = 0;
 };
 
-// The bytes of one element of a dtype of the format; an Error of kind kData for an unknown one.
+// The bytes of one element of a dtype. Error: kData for an unknown dtype.
 int64_t element_bytes(std::string_view dtype);
 
-// A safetensors file opened for reading. The header is checked completely when it is opened: that
-// ranges lie inside the file, match the shapes, and neither overlap nor leave gaps. What is wrong
-// is an Error of kind kData that names the file and the tensor.
+// A safetensors file opened for reading. Opening it checks the whole header: ranges must be inside
+// the file, match the shapes, and neither overlap nor leave gaps. Error: kData, naming the file and
+// the tensor.
 class SafetensorsReader {
  public:
   explicit SafetensorsReader(const Path& path);
@@ -36,7 +36,7 @@ class SafetensorsReader {
   const TensorEntry* find(std::string_view name) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
-  // Reads `count` elements of a tensor, from element `first` on, as they are stored.
+  // Reads `count` elements of a tensor, from element `first` on, in their stored type.
   void read(const TensorEntry& entry, int64_t first, int64_t count, void* out) const;
 
  private:
@@ -45,8 +45,8 @@ class SafetensorsReader {
   std::map<std::string, std::string> metadata_;
 };
 
-// Writes a safetensors file whole or not at all. The entries' offsets and bytes are computed here;
-// then write() is called for the bytes of all tensors in order, in pieces of any size, then
+// Writes a safetensors file whole or not at all. The constructor computes the entries' offsets and
+// bytes; then call write() for the bytes of all tensors in order, in pieces of any size, then
 // commit().
 class SafetensorsWriter {
  public:
@@ -55,13 +55,14 @@ class SafetensorsWriter {
 
   const Path& path() const { return path_; }
   void write(const void* bytes, size_t count);
-  // Flushes and gives the file its name; an internal error when bytes are missing or too many.
+  // Flushes and gives the file its name. Error: kInternal if too few or too many bytes were
+  // written.
   void commit();
 
  private:
   Path path_;
   AtomicFile file_;
-  int64_t expected_ = 0;  // bytes in all
+  int64_t expected_ = 0;  // total bytes
 };
 
 }  // namespace saddle::model

@@ -57,7 +57,7 @@ int32_t sample_token(std::span<const T> logits, const SamplingOptions& options, 
     left -= weights[i];
     if (left < 0) return ids[i];
   }
-  return ids[weights.size() - 1];  // rounding of the sum
+  return ids[weights.size() - 1];  // reached only by rounding of the sum
 }
 
 template int32_t sample_token<float>(std::span<const float>, const SamplingOptions&, double);

@@ -13,18 +13,18 @@ namespace {
 constexpr const char* kFileName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 
-// name -> file, as the index lists them.
+// The tensors of the index: name -> file.
 std::map<std::string, std::string> read_index(const Path& index) {
   const Json json = read_json(index);
   if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object() ||
       json["weight_map"].empty()) {
-    fail(ErrorKind::kData, "{}: an object weight_map with tensors was expected", index.string());
+    fail(ErrorKind::kData, "{}: expected an object weight_map with tensors", index.string());
   }
   std::map<std::string, std::string> files;
   for (const auto& [name, file] : json["weight_map"].items()) {
     const std::string text = file.is_string() ? file.get<std::string>() : "";
     if (text.empty() || text != Path(text).filename().string()) {
-      fail(ErrorKind::kData, "{}: tensor {} lies in {}, the name of a file beside was expected",
+      fail(ErrorKind::kData, "{}: tensor {} is in {}, expected the name of a file in this folder",
            index.string(), name, file.dump());
     }
     files[name] = text;
@@ -42,7 +42,7 @@ StoredTensors::StoredTensors(const Path& path) : where_(path.string()) {
   } else if (std::filesystem::exists(path / kIndexName)) {
     open_listed(path, path / kIndexName);
   } else {
-    fail(ErrorKind::kData, "'{}' holds neither {} nor {}: weights of other kinds are not read",
+    fail(ErrorKind::kData, "'{}' holds neither {} nor {}; other formats of weights are not read",
          where_, kFileName, kIndexName);
   }
   for (size_t i = 0; i < readers_.size(); ++i) {

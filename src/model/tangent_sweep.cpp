@@ -106,12 +106,11 @@ void TangentSweep<T>::add_forms(const backend::Arena<T>& directions, int64_t fir
                                 std::span<double> forms) {
   const auto count = static_cast<int64_t>(forms.size());
   if (count < 1 || count > lanes_) {
-    fail(ErrorKind::kInternal, "{} directions side by side where 1 to {} were planned", count,
-         lanes_);
+    fail(ErrorKind::kInternal, "{} directions at once where 1 to {} were planned", count, lanes_);
   }
   const PlanBuffers<T>& at = plan_->buffers();
   const Lanes lanes{directions, first, forms};
-  // A smaller batch, and fewer directions, use the same memory.
+  // A smaller batch or fewer directions use the same memory.
   Buffers<T> buffers(memory_);
   const Tangents t = lay_out(buffers, model_, count, at.n.rows());
 

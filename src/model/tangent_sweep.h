@@ -1,6 +1,6 @@
 // The adjoint-weighted quadratic form v'Hv of the model (docs/math/curvature.md): one forward and
 // adjoint of a microbatch, whose activations and adjoints all directions share; then one forward
-// sweep of tangents through the same operations, several directions side by side, in which each
+// sweep of tangents through the same operations, for several directions at once, in which each
 // operation adds <adjoint of its output, its second derivative along the tangents>.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace saddle::model {
 template <class T>
 class TangentSweep {
  public:
-  // For microbatches of at most `sequences` sequences, with at most `lanes` directions side by
-  // side. `weights` [1, D_padded] must outlive it.
+  // For microbatches of at most `sequences` sequences, with at most `lanes` directions at once.
+  // `weights` [1, D_padded] must outlive it.
   TangentSweep(backend::Context& context, const config::ModelSettings& model,
                ExecutionOptions options, int64_t sequences, int64_t lanes,
                const backend::Arena<T>& weights);
@@ -41,7 +41,7 @@ class TangentSweep {
   // Tangents of a microbatch, [lanes, R, ...].
   struct Tangents {
     V stream;   // of the residual stream
-    V branch;   // what a norm hands to a branch, and what the branch hands back
+    V branch;   // the input of a branch (from a norm), and its output
     V qkv;      // of the projections
     V gate_up;  // of these
   };
@@ -60,7 +60,7 @@ class TangentSweep {
   static Tangents lay_out(Buffers<T>& buffers, const config::ModelSettings& model, int64_t lanes,
                           int64_t rows);
   void sweep_block(int64_t block, const Lanes& lanes, const Tangents& t);
-  // The projection x -> y of some slots, their rows one after the other the columns of y.
+  // The projection x -> y of some slots; their rows in turn are the columns of y.
   void sweep_linear(std::initializer_list<int> slots, C x, C dy, const Lanes& lanes, C x_t, V y_t);
 
   backend::Context& context_;

@@ -1,5 +1,5 @@
-// A tape for operation-by-operation execution: every operation asks for the memory of its result,
-// runs at once, and notes how its adjoint runs; the notes are then played backwards.
+// A tape for operation-by-operation execution: every operation allocates its result, runs at once,
+// and records how its adjoint runs; the records are then played backwards.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ using backend::Context;
 using backend::Tensor;
 using tensor::View;
 
-// A value of the calculation, with its adjoint once something has asked for it.
+// A value of the calculation; its adjoint is allocated when it is first used.
 template <class S>
 struct Node {
   Tensor<S> value_memory;
@@ -31,7 +31,7 @@ using Variable = std::shared_ptr<Node<S>>;
 template <class S>
 class Tape {
  public:
-  // Without `records`, adjoints are not noted and memory is given back as soon as it can be.
+  // Without `records`, adjoints are not recorded and memory is freed as early as possible.
   Tape(Context& context, bool records) : context_(context), records_(records) {}
 
   Context& context() { return context_; }
@@ -56,7 +56,7 @@ class Tape {
     return node;
   }
 
-  // The adjoint of a value, zero when nothing has been added to it.
+  // The adjoint of a value, zero if nothing has been added to it.
   View<S> adjoint(const Variable<S>& x) {
     if (x->adjoint.empty()) {
       x->adjoint_memory = Tensor<S>(context_, x->value.workers(), x->value.rows(), x->value.cols());
@@ -75,13 +75,13 @@ class Tape {
     if (records_) adjoints_.push_back({name, operations, std::move(step)});
   }
 
-  // An operation of the forward pass for the time of a scope, in the profile if there is one;
-  // `operations` of its products (model/operation_counts.h).
+  // Records a forward operation in the profile, if there is one, for the duration of a scope;
+  // `operations` are those of its products (model/operation_counts.h).
   backend::ProfiledRegion region(const char* name, double operations = 0) const {
     return {context_.profile(), "forward", name, operations};
   }
 
-  // Plays the notes backwards, letting go of each after it has run.
+  // Plays the records backwards and drops each one after it has run.
   void play_backwards() {
     while (!adjoints_.empty()) {
       const Note& note = adjoints_.back();

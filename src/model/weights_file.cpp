@@ -45,7 +45,7 @@ std::vector<T> read_tensor(const SafetensorsReader& reader, const std::string& n
        name, entry->dtype);
 }
 
-// An Error that begins with `where` when a number of the tensor is not finite.
+// Throws an Error that begins with `where` if a number of the tensor is not finite.
 template <class T>
 void check_finite(ErrorKind kind, const std::string& where, const std::string& name,
                   const std::vector<T>& values) {
@@ -124,8 +124,8 @@ void load_weights(const Path& path, const config::ModelSettings& model, backend:
         entry.name.starts_with("first_moment.") || entry.name.starts_with("second_moment.");
     if (entry.name.starts_with("worker-")) {
       fail(ErrorKind::kData,
-           "{}: this state holds the weights of several workers, and one model was expected: use "
-           "the weights beside it, which are the average, or those of a node-NNN directory",
+           "{}: this state holds the weights of several workers, expected one model: use the "
+           "weight file next to it, which holds the average, or one of a node-NNN directory",
            path.string());
     }
     if (!moment && layout.find(entry.name) == nullptr) {

@@ -22,7 +22,7 @@ double clip_scale(double norm, std::optional<double> clip);
 template <class T>
 class AdamW {
  public:
-  // Moments of the layout and workers of `weights`, zero at first. Matrices decay, gains do not.
+  // Moments with the layout and workers of `weights`, initially zero. Matrices decay, gains do not.
   AdamW(backend::Context& context, const config::OptimizerSettings& settings,
         const backend::Arena<T>& weights);
 
@@ -32,7 +32,7 @@ class AdamW {
               const backend::Arena<T>& gradients, backend::Arena<T>& weights,
               const ops::Mixing& mixing = {});
 
-  // The moments that the next update uses: a change through these views changes it.
+  // The moments that the next update uses; they may be changed through these references.
   backend::Arena<T>& first_moments() { return first_moments_; }
   backend::Arena<T>& second_moments() { return second_moments_; }
   const backend::Arena<T>& first_moments() const { return first_moments_; }

@@ -9,7 +9,7 @@
 namespace saddle::optim {
 namespace {
 
-// How far from a worker its one peer is, counted upwards and around.
+// The distance from a worker to its one peer, counted upwards (cyclic).
 int64_t peer_offset(config::Topology topology, int64_t workers, int64_t update) {
   if (topology == config::Topology::kOnePeerRing) return update % 2 == 0 ? workers - 1 : 1;
   // ceil(log2 N) = the bits of N - 1.
@@ -67,7 +67,7 @@ AdaptiveConsensus::AdaptiveConsensus(const config::AdaptiveConsensusSettings& se
   if (largest_ > 0) return;
   fail(ErrorKind::kConfig,
        "decentralized.adaptive_consensus divides by the largest learning rate from update {} of {} "
-       "on (start_frac {}), but that is {}: choose an earlier start_frac, or p 0",
+       "on (start_frac {}), which is {}: choose a smaller start_frac, or p 0",
        start_ + 1, rates.size(), *settings.start_frac, largest_);
 }
 

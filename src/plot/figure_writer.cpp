@@ -7,9 +7,9 @@
 namespace saddle::plot {
 namespace {
 
-constexpr double kMargin = 1.2;  // of a logarithmic axis around its values
+constexpr double kMargin = 1.2;  // factor of a logarithmic axis around its values
 
-// Where a logarithmic axis over such a range has labels, in multiples of powers of ten.
+// The labels of a logarithmic axis over this range, as multiples of powers of ten.
 std::vector<double> factors(double range) {
   if (range < 30) return {1, 1.5, 2, 3, 5, 7};
   if (range < 1000) return {1, 2, 5};

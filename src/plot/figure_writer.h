@@ -1,4 +1,4 @@
-// The parts of gnuplot's language that figures are made of.
+// The parts of a gnuplot script that figures are made of.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace saddle::plot {
 
 inline constexpr const char* kFigureData = "figures.dat";
 
-// Colours that people who do not see all of them can tell apart (Okabe and Ito).
+// Colours that colour-blind people can tell apart (Okabe and Ito).
 inline constexpr const char* kBlue = "#0072B2";
 inline constexpr const char* kRed = "#D55E00";
 inline constexpr const char* kGreen = "#009E73";
@@ -21,29 +21,29 @@ struct TokenUnit {
 };
 TokenUnit token_unit(double most);
 
-// A number of the data file: gnuplot knows no other word than NaN for what is not finite.
+// A number of the data file: gnuplot's only word for a number that is not finite is NaN.
 std::string gnuplot_number(double value);
 // Text for gnuplot's double quotes.
 std::string gnuplot_quoted(const std::string& text);
 
 class FigureWriter {
  public:
-  // What holds for all figures; `tokens` is the label of an axis of tokens.
+  // Writes what is common to all figures; `tokens` is the label of an axis of tokens.
   explicit FigureWriter(const std::string& tokens);
 
   const std::string& text() const { return text_; }
   void add(const std::string& text) { text_ += text; }
 
-  // Sizes are those of the PNG in pixels; 100 of them are an inch of the PDF.
+  // Sizes are pixels of the PNG; 100 pixels are one inch of the PDF.
   void begin(const std::string& name, bool pdf, int width, int height);
   void end() { text_ += "unset output\n"; }
 
-  // `nothing` stands in a figure without curves.
+  // `nothing` is the text of a figure without curves.
   void plot(const std::vector<std::string>& curves, const char* nothing);
 
   void linear_axis(const char* label);
-  // A little wider than from `least` to `most`, with more labels the fewer powers of ten that are;
-  // gnuplot's own choice when they are not positive and finite.
+  // Slightly wider than [least, most], with more labels the fewer powers of ten it spans; gnuplot's
+  // own choice if the bounds are not positive and finite.
   void logarithmic_axis(double least, double most);
   void end_logarithmic_axis();
 

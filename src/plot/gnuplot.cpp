@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kScript = "figures.gp";
 
-// Runs the script, whose files get these names around theirs.
+// Runs the script; its files get this prefix and suffix.
 void run_gnuplot(const Path& directory, const std::string& prefix, const std::string& suffix) {
   const std::string names = fmt::format("prefix='{}'; suffix='{}'", prefix, suffix);
   ProcessResult result;
@@ -26,7 +26,7 @@ void run_gnuplot(const Path& directory, const std::string& prefix, const std::st
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kDevice) throw;
     fail(ErrorKind::kDevice,
-         "gnuplot, which draws the figures, was not found: install the package gnuplot-nox");
+         "gnuplot, needed to draw the figures, was not found: install the package gnuplot-nox");
   }
   if (result.succeeded()) return;
   fail(ErrorKind::kDevice, "gnuplot failed on '{}': {}", (directory / kScript).string(),
@@ -47,7 +47,7 @@ std::vector<Path> draw_figures(const Path& directory, const FigureSet& figures) 
   remove_unfinished_files(directory);
   write_file_atomically(directory / kFigureData, figures.data);
   write_file_atomically(directory / kScript, figures.script);
-  // Under names that a killed process leaves to remove_unfinished_files().
+  // Under names that remove_unfinished_files() removes if the process is killed.
   const std::string suffix = fmt::format(".tmp-{}-0", ::getpid());
   run_gnuplot(directory, ".", suffix);
   std::vector<Path> files;
@@ -58,7 +58,7 @@ std::vector<Path> draw_figures(const Path& directory, const FigureSet& figures) 
       const std::string content = read_file(drawn);
       check_begins_with(content, kind == "png" ? "\x89PNG" : "%PDF", directory / file);
       write_file_atomically(directory / file, content);
-      std::error_code ignored;  // it only takes space
+      std::error_code ignored;  // a leftover file only takes space
       std::filesystem::remove(drawn, ignored);
       files.push_back(directory / file);
     }

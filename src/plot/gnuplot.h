@@ -1,4 +1,4 @@
-// Runs gnuplot on a script, and takes its figures over whole or not at all.
+// Runs gnuplot on a script and publishes its figures whole or not at all.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ struct FigureSet {
   std::vector<std::string> names;  // of the figures that it draws, without ".png" and ".pdf"
 };
 
-// Writes to `directory`, which is made when missing and locked meanwhile, each file whole or not at
-// all: figures.dat, figures.gp, and every figure as .png and .pdf. Returns the figures.
-// Errors: kIo when files cannot be written, or another process draws there; kDevice when gnuplot is
+// Writes to `directory`, which is created if missing and locked meanwhile, each file whole or not
+// at all: figures.dat, figures.gp, and every figure as .png and .pdf. Returns the figures.
+// Errors: kIo if files cannot be written or another process draws there; kDevice if gnuplot is
 // missing or fails.
 std::vector<Path> draw_figures(const Path& directory, const FigureSet& figures);
 

@@ -85,8 +85,8 @@ TEST_F(SafetensorsHeader, BytesMustFollowEachOther) {
     return R"({"dtype":"F32","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}";
   };
   expect_entry_refused(at("[8,24]", "[4]"), {"[8, 24)", "16 bytes of data"});
-  expect_entry_refused(at("[16,8]"), {"[16, 8)", "do not lie inside"});
-  expect_entry_refused(at("[8,18446744073709551615]"), {"do not lie inside"});
+  expect_entry_refused(at("[16,8]"), {"[16, 8)", "are not inside"});
+  expect_entry_refused(at("[8,18446744073709551615]"), {"are not inside"});
   expect_entry_refused(at("[-8,0]"), {"-8", "not a byte position"});
   expect_entry_refused(at("[8.5,16]"), {"8.5", "not a byte position"});
   expect_entry_refused(at("[4,16]", "[3]"), {"an overlap or a gap"});
