@@ -7,10 +7,10 @@
 namespace saddle::report {
 namespace {
 
-constexpr double kEarly = 0.05;       // of a curve's tokens: values there may lie above the axis
+constexpr double kEarly = 0.05;       // of a curve's tokens: values there may exceed the axis
 constexpr double kMargin = 0.05;      // of the range, around the values
 constexpr double kFactor = 1.3;       // the same on a logarithmic axis
-constexpr double kLeastRange = 1e-4;  // of the values: labels of six digits still differ
+constexpr double kLeastRange = 1e-4;  // of the values: labels with six digits still differ
 constexpr double kFarthest = 1e300;   // values beyond it leave no room for a margin
 
 // Tokens of the last point that can be drawn.
@@ -41,8 +41,8 @@ void set_limits(double least, double most, bool from_zero, Chart& chart) {
   chart.most = most + kMargin * range;
 }
 
-// The axis holds every value but the early ones that are above all others: those of the first
-// updates would press the rest together.
+// The axis holds every value except early ones above all others: the values of the first updates
+// would compress the rest.
 void choose_axis(Chart& chart, bool from_zero) {
   double least = INFINITY, most = -INFINITY;
   for (const ChartMark& mark : chart.single) {
@@ -74,7 +74,7 @@ void choose_axis(Chart& chart, bool from_zero) {
   }
 }
 
-// Without the runs of which nothing could be drawn.
+// Without the runs that have nothing to draw.
 template <class Member>
 void add_curves(const std::vector<Run>& runs, Member member, Chart& chart) {
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -102,7 +102,7 @@ std::vector<Chart> make_charts(const std::vector<Run>& runs) {
   Chart train{.name = "train_loss",
               .title = "Training loss",
               .unit = "nats per token",
-              .about = "Loss of the logged updates; of several workers the mean."};
+              .about = "Loss of the logged updates; for several workers their mean."};
   add_curves(runs, &Run::train, train);
   choose_axis(train, false);
   charts.push_back(train);
@@ -140,7 +140,7 @@ std::vector<Chart> make_charts(const std::vector<Run>& runs) {
                   .logarithmic = true};
   add_curves(runs, &Run::consensus, consensus);
   choose_axis(consensus, false);
-  // Also when all distances are 0, which have no place on its axis.
+  // Also if all distances are 0, which cannot be shown on its axis.
   const bool several = std::ranges::any_of(runs, [](const Run& run) {
     return std::ranges::any_of(run.consensus,
                                [](const Point& p) { return std::isfinite(p.value); });
@@ -155,7 +155,7 @@ std::vector<double> ticks(double least, double most, int count) {
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
   const double factor = rough / power;
   const double step = power * (factor <= 1.2 ? 1 : factor <= 2.5 ? 2 : factor <= 6 ? 5 : 10);
-  // Of a range of a few roundings the places would be one and the same number.
+  // Within a range of a few roundings all labels would be the same number.
   const double size = std::max(std::abs(least), std::abs(most));
   if (!std::isfinite(step) || !(step > kRounding * size)) return {};
   const double first = std::ceil(least / step - kRounding);

@@ -40,7 +40,7 @@ const std::vector<Column> kColumns = {
     {"tokens", "tokens", "prediction targets trained on", [](const Run& run) { return run.tokens; },
      grouped},
     {"train_loss", "train loss",
-     "of the last logged update, nats per token; of several workers the mean",
+     "of the last logged update, nats per token; for several workers the mean",
      [](const Run& run) { return run.train_loss; }, loss_text, true},
     {"subset_loss", "subset loss",
      "of the last evaluation of the fixed subset of the validation split, nats per token",
@@ -50,16 +50,16 @@ const std::vector<Column> kColumns = {
      [](const Run& run) { return run.validation_loss; }, loss_text, true},
     {"perplexity", "perplexity", "exp(validation loss), or exp(subset loss) of an unfinished run",
      [](const Run& run) { return run.perplexity; }, perplexity_text, true},
-    {"tokens_per_second", "tokens/s", "in training alone",
+    {"tokens_per_second", "tokens/s", "in training only",
      [](const Run& run) { return run.tokens_per_second; }, rate_text},
     {"elapsed_tokens_per_second", "tokens/s, all",
-     "with evaluation and checkpoints since the first update",
+     "including evaluation and checkpoints since the first update",
      [](const Run& run) { return run.elapsed_tokens_per_second; }, rate_text},
     {"peak_memory_bytes", "peak memory", "largest resident set of the process",
      [](const Run& run) { return run.peak_memory_bytes; }, memory_text},
     {"seconds", "time", "in training, evaluation and checkpoints",
      [](const Run& run) { return run.seconds; }, human_duration},
-    {"workers", "workers", "local models that are trained together",
+    {"workers", "workers", "local models trained together",
      [](const Run& run) { return run.workers; }, grouped},
     {"consensus_distance", "consensus distance",
      "mean squared distance of the workers' weights from their average, last logged",
@@ -86,7 +86,7 @@ std::string notes_text(const Run& run) {
 
 Json whole(const Number& value) {
   if (!value || !std::isfinite(*value)) return nullptr;
-  constexpr double kExact = 9e15;  // doubles below it hold every whole number
+  constexpr double kExact = 9e15;  // doubles below this hold every whole number
   const bool whole = std::abs(*value) < kExact && *value == std::floor(*value);
   return whole ? Json(static_cast<int64_t>(*value)) : Json(*value);
 }

@@ -17,10 +17,10 @@ struct Column {
   bool lower_is_better = false;
 };
 
-// Those that at least one run has a number for; losses and rates always.
+// The columns for which at least one run has a number; losses and rates always.
 std::vector<Column> columns(const std::vector<Run>& runs);
 
-// "-" for what a run does not tell, "not finite" for NaN.
+// "-" for a missing number, "not finite" for NaN.
 std::string cell_text(const Column& column, const Run& run);
 
 // "12 / 480"
@@ -28,12 +28,12 @@ std::string step_text(const Run& run);
 
 std::string grouped(double value);  // 1,234,567
 
-// Of the table for people.
+// The table for people.
 std::string terminal_table(const std::vector<Run>& runs);
-// One line for each run, with a header line; nothing for what is not there, nan for what is not
-// finite.
+// One line per run, with a header line; missing numbers are empty, numbers that are not finite are
+// nan.
 std::string csv_text(const std::vector<Run>& runs);
-// An array of objects; null for what is not there or not finite.
+// An array of objects; null for a number that is missing or not finite.
 Json rows_json(const std::vector<Run>& runs);
 
 }  // namespace saddle::report

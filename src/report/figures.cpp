@@ -21,7 +21,7 @@ std::string gnuplot_dashes(std::string dashes) {
 }
 
 std::string block(const std::string& name, const Curve& points) {
-  // Comments end at the line, whatever a directory is called.
+  // gnuplot_quoted() keeps the comment on one line, whatever the name of a directory.
   std::string text = fmt::format("# {}: tokens value\n", plot::gnuplot_quoted(name));
   for (const Point& point : points) {
     text += fmt::format("{} {}\n", plot::gnuplot_number(point.tokens),
@@ -30,7 +30,7 @@ std::string block(const std::string& name, const Curve& points) {
   return (points.empty() ? text + "NaN NaN\n" : text) + "\n\n";
 }
 
-// Whether a point stands alone, of which lines show nothing.
+// Whether there is an isolated point, which lines do not show.
 bool has_single_point(const Chart& chart, const Curve& points) {
   for (size_t i = 0; i < points.size(); ++i) {
     if (!has_place(chart, points[i])) continue;
@@ -61,7 +61,7 @@ class Figures {
         set.data += block(chart.name + of, curve.points);
         blocks += 1;
         if (curve.trend.empty()) continue;
-        set.data += block(chart.name + ", means of neighbours," + of, curve.trend);
+        set.data += block(chart.name + ", means of neighbouring points," + of, curve.trend);
         blocks += 1;
       }
       for (const ChartMark& mark : chart.single) {

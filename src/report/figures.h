@@ -1,4 +1,4 @@
-// The charts of a report as gnuplot draws them.
+// The charts of a report as gnuplot figures.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace saddle::report {
 
-// One figure for each chart, under its name.
+// One figure per chart, with its name.
 plot::FigureSet figure_set(const std::vector<Chart>& charts, const std::vector<Run>& runs);
 
 }  // namespace saddle::report

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kDigits = 6;  // of values in the page
 
-// The colours and dashes of the runs, and the rules by which a box hides a run's curves.
+// The colours and dashes of the runs, and the rules by which a checkbox hides a run's curves.
 std::string run_style(size_t runs) {
   std::string light, dark;
   for (size_t i = 0; i < kColors.size(); ++i) {
@@ -61,7 +61,7 @@ std::string counts_text(const std::vector<Run>& runs) {
                      fmt::join(parts, ", "));
 }
 
-// The least finite value, when several runs have one and they are not all the same.
+// The smallest finite value, if several runs have one and they are not all the same.
 Number best_value(const Column& column, const std::vector<Run>& runs) {
   Number least, most;
   for (const Run& run : runs) {
@@ -102,9 +102,9 @@ std::string results_table(const std::vector<Run>& runs, const Path& directory) {
   }
   return fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Results, a table that "
-      "scrolls\">\n<table class=\"results\">\n<caption class=\"hide\">Where each run ended or "
-      "stands "
-      "now</caption>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table>\n</div>\n",
+      "scrolls\">\n<table class=\"results\">\n<caption class=\"hide\">The state and results of "
+      "each "
+      "run</caption>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table>\n</div>\n",
       head, body);
 }
 
@@ -119,7 +119,7 @@ std::string notes(const std::vector<Run>& runs) {
 }
 
 std::string boxes(const std::vector<Run>& runs) {
-  std::string text = "<fieldset class=\"shown\"><legend>Runs that are drawn</legend>\n";
+  std::string text = "<fieldset class=\"shown\"><legend>Runs shown</legend>\n";
   for (size_t i = 0; i < runs.size(); ++i) {
     text += fmt::format(
         "<span class=\"for-{0}\"><input type=\"checkbox\" id=\"show-{0}\" checked><label "
@@ -151,7 +151,7 @@ std::string figures(const PageContent& content) {
 }
 
 constexpr const char* kDecides = "decide the numbers of a run";
-constexpr const char* kDoesNot = "place, speed and records";
+constexpr const char* kDoesNot = "directories, speed and records";
 
 // A key may be broken after its dots and underscores.
 std::string key_html(const std::string& key) {
@@ -172,7 +172,7 @@ std::string run_heading(const char* scope, size_t run, const std::vector<Run>& r
   return fmt::format("<th scope=\"{}\">{}{}</th>", scope, line_sample(run), html(runs[run].name));
 }
 
-// A row for each setting, a column for each run.
+// One row per setting, one column per run.
 std::string settings_by_run(const PageContent& content) {
   std::string text = "<thead><tr><th scope=\"col\">setting</th>";
   for (size_t i = 0; i < content.runs.size(); ++i) text += run_heading("col", i, content.runs);
@@ -192,7 +192,7 @@ std::string settings_by_run(const PageContent& content) {
   return text + "</tbody>\n";
 }
 
-// A row for each run, a column for each setting.
+// One row per run, one column per setting.
 std::string runs_by_setting(const PageContent& content) {
   const auto& differing = content.settings.differing;
   std::string groups = "<tr><td></td>", keys = "<tr><th scope=\"col\">run</th>";
@@ -231,7 +231,7 @@ std::string settings(const PageContent& content) {
   }
   if (content.settings.common.empty()) return text;
   text += fmt::format(
-      "<details><summary>{} settings and records that all have in common</summary>\n<dl>\n",
+      "<details><summary>{} settings and records that all runs have in common</summary>\n<dl>\n",
       content.settings.common.size());
   for (const auto& [key, value] : content.settings.common) {
     text += fmt::format("<dt>{}</dt><dd><code>{}</code></dd>\n", key_html(key), html(value));
@@ -264,7 +264,7 @@ double rounded(double value) {
   return std::stod(fmt::format("{:.{}g}", value, kDigits));
 }
 
-// What the script shows.
+// The values that the script shows.
 Json curves_json(const PageContent& content) {
   Json names = Json::array(), charts = Json::array();
   for (const Run& run : content.runs) names.push_back(run.name);

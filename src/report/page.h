@@ -1,4 +1,4 @@
-// The page of a report: one HTML file that needs nothing else.
+// The page of a report: one self-contained HTML file.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ struct PageContent {
   const std::vector<Run>& runs;
   const std::vector<Chart>& charts;
   const SettingsTable& settings;
-  Path directory;             // where the page will lie: links are relative to it
+  Path directory;             // of the page: links are relative to it
   std::vector<Path> figures;  // that were drawn
 };
 
-// Style and curves are in it; it loads nothing, and without its script it only lacks the values
-// under the pointer.
+// It contains style and curves and loads nothing; without its script it only lacks the values under
+// the pointer.
 std::string page_html(const PageContent& content);
 
 }  // namespace saddle::report

@@ -1,4 +1,4 @@
-// What of the page does not depend on the runs.
+// The parts of the page that do not depend on the runs.
 #pragma once
 
 #include <string_view>

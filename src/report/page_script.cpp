@@ -36,7 +36,7 @@ const std::string_view kPageScript = R"js(
       for (const curve of chart.curves) {
         const point = nearest(curve.points, tokens);
         if (!shown(curve.run) || point === null) continue;
-        if (Math.abs(point[0] - tokens) > near * chart.tokens_axis) continue;  // it ended before
+        if (Math.abs(point[0] - tokens) > near * chart.tokens_axis) continue;  // it ended earlier
         const row = values.appendChild(document.createElement("div"));
         const sample = document.querySelector(".for-" + curve.run + " .sample");
         if (sample !== null) row.append(sample.cloneNode(true));

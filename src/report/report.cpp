@@ -21,7 +21,7 @@ bool is_there(const Path& path) {
   return std::filesystem::exists(file_status(path));
 }
 
-// Whether report.json is one of ours.
+// Whether report.json was written by saddle.
 bool holds_report(const Path& output) {
   if (!is_there(output / kRecord)) return false;
   const Json record = Json::parse(read_file(output / kRecord), nullptr, false);
@@ -33,7 +33,7 @@ void check_output(const Path& output) {
   for (const char* name : {"report.html", "report.csv", kRecord, "figures"}) {
     if (is_there(output / name)) {
       fail(ErrorKind::kConfig,
-           "'{}' is there and no report made it: choose another directory for --output",
+           "'{}' exists and was not made by a report: choose another directory for --output",
            (output / name).string());
     }
   }
@@ -62,7 +62,7 @@ ReportOutcome write_report(const ReportOptions& options, Log& log) {
   const Path& output = options.output;
   make_directories(output);
   check_output(output);
-  // First, so that what is written from now on is known to be a report's.
+  // Written first, so that everything written later is recognized as part of a report.
   write_json(output / kRecord, record_of(runs, settings));
   write_file_atomically(output / "report.csv", csv_text(runs));
   std::vector<Path> drawn;
@@ -74,7 +74,7 @@ ReportOutcome write_report(const ReportOptions& options, Log& log) {
     if (error.kind() != ErrorKind::kDevice) throw;
     failure = error;
   }
-  // Of an earlier report of several workers.
+  // From an earlier report of several workers.
   const bool several = charts.back().name == kConsensus;
   for (const char* kind : {".png", ".pdf"}) {
     if (!several) std::filesystem::remove(output / "figures" / (std::string(kConsensus) + kind));

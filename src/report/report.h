@@ -13,7 +13,7 @@ namespace saddle::report {
 
 struct ReportOptions {
   std::vector<Path> runs;  // runs, and directories that hold runs (find_runs)
-  Path output;             // made when missing
+  Path output;             // created if missing
 };
 
 struct ReportOutcome {
@@ -22,19 +22,20 @@ struct ReportOutcome {
   std::optional<Error> no_figures{};  // why they could not be drawn: kDevice
 };
 
-// Only reads the runs, which may be running. Writes to the output, each file whole or not at all:
+// Only reads the runs, which may still be running. Writes to the output, each file whole or not at
+// all:
 //
 //   report.html           the page, which needs no other file
-//   report.csv            a line for each run
+//   report.csv            one line per run
 //   report.json           the same, with the settings that differ
 //   figures/              train_loss, validation_loss, throughput and, with several workers,
-//                         consensus_distance, each as .png and .pdf; figures.dat and figures.gp,
-//                         from which gnuplot draws them
+//                         consensus_distance, each as .png and .pdf; figures.dat and figures.gp
+//                         are gnuplot's data and script
 //
-// A report that is there already is replaced; no other file is touched. Errors: those of find_runs;
-// kConfig when a file of one of these names is there that no report made; kIo. When
-// gnuplot is missing or fails, the page and the tables are written all the same, figures of an
-// earlier report stay, and the outcome says why.
+// An existing report is replaced; no other file is changed. Errors: those of find_runs; kConfig if
+// a file with one of these names was not made by a report; kIo. If gnuplot is missing or fails, the
+// page and the tables are still written, figures of an earlier report stay, and the outcome says
+// why.
 ReportOutcome write_report(const ReportOptions& options, Log& log);
 
 }  // namespace saddle::report

@@ -8,21 +8,21 @@
 namespace saddle::report {
 namespace {
 
-// Words of the lines with which training begins and ends (train/trainer.cpp).
+// Words in the lines that training logs when it begins and ends (train/trainer.cpp).
 constexpr std::string_view kBegins = " parameters, ";
 constexpr std::string_view kFails = "training ended after ";
 constexpr std::string_view kStops = ": stopping after ";
 
-// What follows the time and the kind of a line.
+// The part of a line after its time and kind.
 std::string_view message_of(std::string_view line) {
   constexpr size_t kBefore = 29;  // 2026-01-31T12:00:00Z warning
   return line.size() > kBefore ? line.substr(kBefore) : std::string_view();
 }
 
-// What the log says about the last piece of a run.
+// The ending of the last part of a run, according to the log.
 RunEnding logged_ending(const Path& log) {
   const RunEnding silent{Status::kStopped,
-                         "ended without a word: killed, or the machine went down"};
+                         "ended without a message: killed, or the machine went down"};
   RunEnding ending = silent;
   if (!std::filesystem::is_regular_file(file_status(log))) return ending;
   std::istringstream text(read_file(log));
@@ -33,7 +33,7 @@ RunEnding logged_ending(const Path& log) {
     } else if (message.starts_with("signal ") && message.find(kStops) != std::string_view::npos) {
       ending = {Status::kStopped, std::string(message)};
     } else if (message.find(kBegins) != std::string_view::npos) {
-      ending = silent;  // a piece that goes on from there
+      ending = silent;  // a new part begins here
     }
   }
   return ending;

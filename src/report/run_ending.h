@@ -1,4 +1,4 @@
-// How a run stands: finished, running, stopped or failed.
+// The state of a run: finished, running, stopped or failed.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct RunEnding {
   std::string note;  // why it is not finished, or empty
 };
 
-// From result.json, from the lock that a running process holds, and from what run.log says last.
+// From result.json, the lock that a running process holds, and the end of run.log.
 RunEnding run_ending(const Path& directory);
 
 }  // namespace saddle::report

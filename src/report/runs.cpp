@@ -15,7 +15,7 @@
 namespace saddle::report {
 namespace {
 
-// Null in a file of a run is a number that was not finite.
+// In a file of a run null is a number that was not finite.
 Number number_of(const Json& value) {
   if (value.is_number()) return value.get<double>();
   return value.is_null() ? Number(NAN) : Number();
@@ -26,7 +26,7 @@ Number field(const Json& object, const char* key) {
   return number_of(object[key]);
 }
 
-// Here null is what the reader says for "not there".
+// Here null is the reader's value for a missing number.
 Number known(const Json& value) {
   return value.is_number() ? Number(value.get<double>()) : Number();
 }
@@ -104,7 +104,7 @@ Run read_run(const Path& directory) {
   run.status = ending.status;
   if (!ending.note.empty()) run.notes.push_back(ending.note);
   if (!std::filesystem::exists(file_status(directory / "resolved.yaml"))) {
-    run.readable = false;  // it ended before its first record, or is about to write it
+    run.readable = false;  // it ended before its first record, or has yet to write it
     run.notes.emplace_back("no settings were recorded");
     return run;
   }
@@ -112,7 +112,7 @@ Run read_run(const Path& directory) {
     run.record = train::read_run(directory);
     read_numbers(run);
     add_notes(run);
-    // The curves hold what a report needs of them; of many long runs the lines would fill memory.
+    // The curves hold what a report needs; the lines of many long runs would fill memory.
     run.record.updates = {};
     run.record.evaluations = {};
   } catch (const std::exception& error) {
@@ -134,7 +134,7 @@ std::string joined_end(const Path& path, int parts) {
   return end.string();
 }
 
-// The last part of each directory, and as much before it as tells them apart.
+// The last part of each directory, and as many parts before it as make the names unique.
 void name_runs(std::vector<Run>& runs) {
   constexpr int kMostParts = 32;
   std::vector<Path> paths;

@@ -32,7 +32,7 @@ std::vector<Entry> settings_of(const std::vector<Run>& runs) {
   return entries;
 }
 
-// environment.json: what is the program's, the data's and the machine's.
+// environment.json: the records of the program, the data and the machine.
 void add_environment(const std::vector<Run>& runs, std::vector<Entry>& entries) {
   std::vector<std::vector<const char*>> paths = {{"data_identity"}, {"device"}, {"threads"}};
   for (const char* key :
@@ -69,7 +69,7 @@ SettingsTable compare_settings(const std::vector<Run>& runs) {
       table.differing.push_back({entry.key, entry.decides_numbers, std::move(entry.values)});
     }
   }
-  // Not the form for ranges, whose result clang 14, which lints, does not compile.
+  // Not std::ranges: clang 14, used by lint.sh, does not compile its result.
   std::stable_partition(table.differing.begin(), table.differing.end(),
                         [](const DifferingSetting& setting) { return setting.decides_numbers; });
   return table;

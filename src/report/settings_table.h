@@ -1,4 +1,4 @@
-// What the settings of several runs have in common, and what they differ in.
+// The common and the differing settings of several runs.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 namespace saddle::report {
 
 struct DifferingSetting {
-  std::string key;                  // optimizer.lr, or what a record of the program is called
-  bool decides_numbers = false;     // else it is about place and speed
-  std::vector<std::string> values;  // as YAML, one for each run; empty: not known
+  std::string key;                  // optimizer.lr, or the name of a record of the program
+  bool decides_numbers = false;     // false: concerns only directories and speed
+  std::vector<std::string> values;  // as YAML, one per run; empty: unknown
 };
 
 struct SettingsTable {
@@ -20,8 +20,8 @@ struct SettingsTable {
   std::vector<std::pair<std::string, std::string>> common;  // key, value
 };
 
-// Of the runs that are readable; runtime.output_dir, which always differs, is left out. Program,
-// data and machine are compared too.
+// Compares the readable runs, including program, data and machine. runtime.output_dir, which always
+// differs, is omitted.
 SettingsTable compare_settings(const std::vector<Run>& runs);
 
 }  // namespace saddle::report

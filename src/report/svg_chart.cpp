@@ -12,7 +12,7 @@
 namespace saddle::report {
 namespace {
 
-constexpr double kSide = 1000;  // of the coordinates, which the page stretches to its own size
+constexpr double kSide = 1000;  // of the coordinates; the page scales them to its own size
 constexpr int kTokenTicks = 5, kValueTicks = 5;
 
 std::string tick_text(double value) {
@@ -82,8 +82,8 @@ class Plot {
     return text + "<span class=\"axis\">tokens</span>\n</div>\n";
   }
 
-  // Paths of the pieces between values that are not finite, and of single values as lines of no
-  // length, which a round end draws as dots.
+  // Paths of the pieces between values that are not finite. Isolated values are lines of zero
+  // length, which the round line ends draw as dots.
   void trace(const Curve& points, std::string& lines, std::string& dots) const {
     for (size_t i = 0; i < points.size(); ++i) {
       if (!has_place(points[i])) continue;
@@ -124,7 +124,7 @@ class Plot {
     return fmt::format("c{} d{}", run % kColors.size(), run % kDashes.size());
   }
 
-  // What the curves show, for who does not see them.
+  // A description of the curves for people who cannot see them.
   std::string description() const {
     if (chart_.curves.empty()) return "No values.";
     std::string text = fmt::format("{} curves over {} tokens.", chart_.curves.size(),
@@ -172,7 +172,7 @@ std::string svg_figure(const Chart& chart, const std::vector<Run>& runs) {
       chart.curves, [](const ChartCurve& curve) { return !curve.trend.empty(); });
   if (trends) text += " The thick line is the mean of neighbouring values.";
   if (chart.thinned) {
-    text += " Of long runs the thin line is a mean, too.";
+    text += " For long runs the thin line is also a mean.";
   }
   if (chart.outside > 0) {
     text += fmt::format(" {} early {} above the axis.", chart.outside,

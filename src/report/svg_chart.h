@@ -1,5 +1,5 @@
-// A chart of a report as an HTML figure: curves as SVG, labels as text beside it, so that the text
-// keeps its size while the curves stretch to the width of a screen.
+// A chart of a report as an HTML figure: curves are SVG and labels are text around it, so that the
+// text keeps its size while the curves stretch to the width of the screen.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace saddle::report {
 
-// The element figure with its plot and caption, but without </figure>: links may follow.
+// The figure element with its plot and caption, but without </figure>, so that links can follow.
 std::string svg_figure(const Chart& chart, const std::vector<Run>& runs);
 
 // A short sample of a run's line, for legends.

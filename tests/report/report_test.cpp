@@ -123,7 +123,7 @@ TEST_F(Report, AnUnfinishedRunStandsWhereItsLogAndLockSay) {
   run.losses.resize(2);
   run.write(sweep_ / "run");
   EXPECT_EQ(only().status, Status::kStopped);
-  EXPECT_THAT(only().notes, ElementsAre(HasSubstr("without a word")));
+  EXPECT_THAT(only().notes, ElementsAre(HasSubstr("without a message")));
   run.log = "signal 15: stopping after 2 updates";
   run.write(sweep_ / "run");
   EXPECT_EQ(only().status, Status::kStopped);
@@ -180,7 +180,7 @@ TEST_F(Report, EmptyAndDamagedRunsAreRowsToo) {
   std::ofstream(sweep_ / "e-cut" / "metrics.jsonl", std::ios::app) << R"({"type":"train","st)";
   const std::vector<ReportedRun> found = runs();
   ASSERT_EQ(found.size(), 5u);
-  EXPECT_THAT(found[1].notes, ElementsAre(HasSubstr("without a word"), "no update was logged"));
+  EXPECT_THAT(found[1].notes, ElementsAre(HasSubstr("without a message"), "no update was logged"));
   EXPECT_THAT(found[2].notes, ElementsAre(HasSubstr("without"), "no settings were recorded"));
   EXPECT_EQ(found[3].status, Status::kUnreadable);
   EXPECT_THAT(found[3].notes, ElementsAre(HasSubstr("metrics.jsonl:1")));
@@ -292,7 +292,7 @@ TEST_F(Report, FilesThatNoReportMadeAreNotReplaced) {
   PlantedRun().write(sweep_ / "run");
   make_directories(output_);
   write_file_atomically(output_ / "report.csv", "mine");
-  expect_error(ErrorKind::kConfig, {"report.csv", "no report made it"}, [&] { report(); });
+  expect_error(ErrorKind::kConfig, {"report.csv", "was not made by a report"}, [&] { report(); });
   EXPECT_EQ(read_file(output_ / "report.csv"), "mine");
   EXPECT_FALSE(std::filesystem::exists(output_ / "report.html"));
 }
