@@ -41,10 +41,11 @@ class AdjointWeighted : public QuadraticForms<T> {
   }
 
  private:
-  // Tangents are most of the memory at large microbatches: no more lanes than directions.
+  // Tangents take most of the memory with large microbatches, so there are no more lanes than
+  // directions.
   model::TangentSweep<T>& sweep_for(int64_t lanes) {
     if (!sweep_ || sweep_->lanes() < lanes) {
-      sweep_.reset();  // not both at a time
+      sweep_.reset();  // frees the old one first
       sweep_ = std::make_unique<model::TangentSweep<T>>(context_, model_, execution_, sequences_,
                                                         lanes, weights_);
     }

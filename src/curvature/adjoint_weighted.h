@@ -7,10 +7,10 @@
 
 namespace saddle::curvature {
 
-// Directions that are swept side by side: they share the probabilities of a tile and the logits'.
+// Directions that are swept together: they share the probabilities of attention and of the head.
 inline constexpr int64_t kSweptTogether = 8;
 
-// As make_quadratic_forms(); options.method is not looked at.
+// As make_quadratic_forms(); options.method is ignored.
 template <class T>
 std::unique_ptr<QuadraticForms<T>> make_adjoint_weighted(backend::Context& context,
                                                          const config::ModelSettings& model,

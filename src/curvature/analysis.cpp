@@ -24,8 +24,8 @@ namespace {
 void check_count(std::string_view option, int64_t count, bool others) {
   if (count > 0 || (count == 0 && others)) return;
   fail(ErrorKind::kUsage,
-       "{} is {}: at least 1 was expected, or 0 when other directions (--direction, "
-       "--direction-between) or eigenvalues (--top-eigenvalues, --spectrum) are asked for",
+       "{} is {}: at least 1 was expected, or 0 if other directions (--direction, "
+       "--direction-between) or eigenvalues (--top-eigenvalues, --spectrum) are requested",
        option, count);
 }
 
@@ -120,7 +120,7 @@ class Analysis {
     return work;
   }
 
-  // False when it was stopped.
+  // False if it was stopped.
   bool measure(const Checkpoint& checkpoint, const DataCase& data, AnalysisOutcome& outcome) {
     if (stop_() != 0) return false;
     log_.info("{}, {}: {} sequences in {} optimizer batches", checkpoint.names[0],
@@ -142,7 +142,7 @@ class Analysis {
     return true;
   }
 
-  // False when it was stopped.
+  // False if it was stopped.
   bool add_spectrum(const DataCase& data, CaseResult& result) {
     const MeasureOptions measure = measure_options(options_);
     SpectrumWork work;
@@ -158,7 +158,7 @@ class Analysis {
 
   AnalysisOutcome& finish(AnalysisOutcome& outcome) {
     if (!outcome.completed) {
-      log_.info("signal {}: stopping; what is finished is kept, and the same command goes on",
+      log_.info("signal {}: stopping; finished cases are kept, and the same command continues",
                 stop_());
     }
     outcome.cases = ResultsDirectory::cases(results_.path());
@@ -190,7 +190,7 @@ void check_analysis_options(const AnalysisOptions& options) {
   check_seed_and_resources(options.seed, options.hvp_batch_size, options.memory_gib,
                            options.threads);
   if (options.amp && options.dtype == config::Precision::kFloat64) {
-    fail(ErrorKind::kUsage, "--amp is bf16 autocast over float32: it cannot go with float64");
+    fail(ErrorKind::kUsage, "--amp is bf16 autocast over float32: it cannot be used with float64");
   }
 }
 

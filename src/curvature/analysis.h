@@ -1,4 +1,5 @@
-// `saddle analyze`: curvature at checkpoints of a run, kept in a directory of results.
+// `saddle analyze`: measures curvature at checkpoints of a run and stores it in a directory of
+// results.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ struct AnalysisOptions {
   std::optional<Path> cache;  // a larger token cache in place of the run's data.cache
   std::vector<std::string> checkpoints = {"all"};
   std::vector<DataCaseKind> cases = {DataCaseKind::kSeen, DataCaseKind::kUnseen};
-  std::optional<int64_t> noise_samples = 32;  // nothing: all that there are
+  std::optional<int64_t> noise_samples = 32;  // nothing: all
   int64_t random_samples = 32;
   int64_t seed = 42;  // of samples and random directions
   Method method = Method::kAdjointWeighted;
@@ -32,10 +33,10 @@ struct AnalysisOptions {
   int64_t hvp_batch_size = 0;    // sequences of a curvature microbatch; 0: of a training microbatch
   double memory_gib = 4;         // for the directions of a group
   int64_t threads = 0;           // 0: every core of this process
-  bool consensus = true;         // of a packed run: measure the errors of its workers too
+  bool consensus = true;         // for a packed run: also measure the errors of its workers
   std::vector<Path> directions;  // files of weights, each a direction
-  std::vector<std::array<std::string, 2>> between;  // two checkpoints, whose difference is one
-  SpectrumOptions spectrum;                         // eigenvalues of the Hessian, when asked for
+  std::vector<std::array<std::string, 2>> between;  // pairs of checkpoints; directions: differences
+  SpectrumOptions spectrum;                         // eigenvalues of the Hessian, if requested
   Path output;
 };
 
@@ -43,19 +44,19 @@ struct AnalysisOptions {
 void check_analysis_options(const AnalysisOptions& options);
 
 struct AnalysisOutcome {
-  bool completed = false;  // false: `stop` asked to stop; what is finished is kept
+  bool completed = false;  // false: `stop` asked to stop; finished cases are kept
   int64_t measured = 0;    // cases, by this call
-  int64_t reused = 0;      // cases that were there
-  Json cases;              // of all that the directory holds (ResultsDirectory::cases)
+  int64_t reused = 0;      // cases that were already finished
+  Json cases;              // all cases of the directory (ResultsDirectory::cases)
 };
 
-// Measures every checkpoint on every data case and writes `output` (results_directory.h), where a
-// case that is finished there is taken as it is. `stop` gives the number of a signal, or 0 to go
-// on. Errors: kUsage for options that contradict each other or are out of range; kConfig when the
-// directory was made with other settings, naming those, when a checkpoint does not exist, when two
-// directions have one name, and those of DataCase; kData for damaged or unfit weights, directions
-// and caches, for a direction that is zero, and for a file that changed on the way; kIo when
-// another process has the directory; those of measure_case().
+// Measures every checkpoint on every data case and writes `output` (results_directory.h); cases
+// that are already finished there are reused. `stop` returns the number of a signal, or 0 to
+// continue. Errors: kUsage for options that contradict each other or are out of range; kConfig if
+// the directory was made with other settings, naming them, if a checkpoint does not exist, if two
+// directions have the same name, and those of DataCase; kData for damaged or unsuitable weights,
+// directions and caches, for a direction that is zero, and for a file that changed during the
+// analysis; kIo if another process has the directory; those of measure_case().
 AnalysisOutcome run_analysis(const AnalysisOptions& options, const std::function<int()>& stop,
                              Log& log);
 

@@ -48,8 +48,8 @@ Path file_of(const Path& run, const std::string& name) {
   return run / (without_suffix(name) + std::string(kSuffix));
 }
 
-// Whether a file was made by a run of the recipe of this one. A run whose directory does not tell
-// the identity of its token cache is compared without it.
+// Whether a file was made by a run with the same recipe as this one. If the directory of the run
+// does not give the identity of its token cache, the cache is not compared.
 bool of_run(const Path& run, const config::Settings& settings, Json recipe) {
   const Path file = run / "environment.json";
   const Json environment =
@@ -63,8 +63,8 @@ bool of_run(const Path& run, const config::Settings& settings, Json recipe) {
   return config::differing_fields(expected, recipe).empty();
 }
 
-// What a file notes of where its run stood; nothing of another run, whose epochs this one cannot
-// place.
+// Reads the progress of the run that a file notes; ignores notes of another run, whose epochs have
+// no place in this one.
 void read_note(const Path& run, const model::SafetensorsReader& reader,
                const config::Settings& settings, Checkpoint& checkpoint) {
   const train::EpochPlan plan(settings);
@@ -78,7 +78,7 @@ void read_note(const Path& run, const model::SafetensorsReader& reader,
       checkpoint.epoch = json.at("epoch").get<int64_t>();
       checkpoint.step = json.at("step").get<int64_t>();
       if (*checkpoint.epoch < 1 || *checkpoint.epoch > plan.epochs()) {
-        fail(ErrorKind::kData, "{}: epoch {} was expected to be one of the {} of the run", place,
+        fail(ErrorKind::kData, "{}: epoch {} is not one of the {} epochs of the run", place,
              *checkpoint.epoch, plan.epochs());
       }
       checkpoint.tokens = plan.tokens(plan.boundary(*checkpoint.epoch));
@@ -115,7 +115,7 @@ std::vector<std::string> expand(const Path& run, const std::vector<std::string>&
   }
   if (all.empty()) {
     fail(ErrorKind::kConfig,
-         "'{}' holds no weights of an epoch and no final weights for --checkpoints all; there is: "
+         "'{}' holds no weights of an epoch and no final weights for --checkpoints all; it holds: "
          "{}",
          run.string(), there.empty() ? "no checkpoint" : fmt::format("{}", fmt::join(there, ", ")));
   }
@@ -178,7 +178,7 @@ void check_unchanged(const HashedWeights& weights, const config::ModelSettings& 
   const std::string now = weights_sha256(weights.file, model);
   if (now == weights.sha256) return;
   fail(ErrorKind::kData,
-       "'{}' changed while it was studied (weights_sha256: at the start {}, now {}): take a file "
+       "'{}' changed during the analysis (weights_sha256: at the start {}, now {}): use a file "
        "that nothing writes to",
        weights.file.string(), weights.sha256, now);
 }
@@ -226,8 +226,8 @@ std::vector<Checkpoint> find_checkpoints(const Path& run, const config::Settings
 }
 
 void find_workers(const Path& run, const config::Settings& settings, Checkpoint& checkpoint) {
-  // A name that is a path has its workers beside its own file. Joined to the directory of the run,
-  // an absolute one would be the average itself.
+  // If a name is a path, its workers are next to its own file. Joining an absolute path to the
+  // directory of the run would give the average itself.
   const auto file_of_worker = [&](const std::string& name, int64_t worker) {
     const Path average =
         name == checkpoint.names[0] ? checkpoint.file : file_of(run, name + std::string(kSuffix));
@@ -245,7 +245,8 @@ void find_workers(const Path& run, const config::Settings& settings, Checkpoint&
     const Path file = file_of_worker(name, worker);
     if (!std::filesystem::exists(file_status(file))) {
       fail(ErrorKind::kConfig,
-           "the weights of worker {} at {} ('{}') are missing: without them choose --no-consensus",
+           "the weights of worker {} at {} ('{}') are missing: to do without them, use "
+           "--no-consensus",
            worker, name, file.string());
     }
     check_loads(file, settings.model);

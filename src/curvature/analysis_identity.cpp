@@ -11,7 +11,7 @@ namespace saddle::curvature {
 namespace {
 
 std::string short_text(const Json& object, const std::string& key) {
-  return object.contains(key) ? object[key].dump() : "not there";
+  return object.contains(key) ? object[key].dump() : "missing";
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace saddle::curvature {
 namespace {
 
-// How much more a Hessian-vector product costs than a direction.
+// The cost of a Hessian-vector product in directions.
 constexpr double kDirectionsOfProduct = 3;
 
 template <class T>
@@ -45,7 +45,7 @@ config::Settings checked_settings(const AnalysisOptions& options) {
   return studied_settings(options.run, options.threads);
 }
 
-// The fields of an identity that decide how long work takes on one machine.
+// The fields of an identity that decide how long the work takes on a given machine.
 Json speed_fields(const Json& identity) {
   Json fields = Json::object();
   for (const auto& [key, value] : identity.items()) {
@@ -138,7 +138,7 @@ double measured_seconds_per_work(const Path& directory, const Json& identity) {
          error.what());
   }
   if (!(seconds > 0) || !(work > 0)) {
-    fail(ErrorKind::kConfig, "'{}' tells of no case how long it took", directory.string());
+    fail(ErrorKind::kConfig, "'{}' does not record how long any case took", directory.string());
   }
   return seconds / work;
 }

@@ -1,4 +1,4 @@
-// What an analysis would measure, found without measuring it: for dividing one among processes.
+// What an analysis would measure, determined without measuring it, for dividing it among processes.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace saddle::curvature {
 
 class AnalysisPlan {
  public:
-  // Reads what run_analysis() would read, and makes nothing. Errors: those of run_analysis() before
-  // it measures.
+  // Reads what run_analysis() would read, and writes nothing. Errors: those of run_analysis()
+  // before it measures.
   explicit AnalysisPlan(const AnalysisOptions& options);
 
   const config::Settings& settings() const { return settings_; }
@@ -26,8 +26,8 @@ class AnalysisPlan {
   const std::vector<std::unique_ptr<DataCase>>& cases() const { return cases_; }
   const Json& identity() const { return identity_; }  // analysis_identity.h
 
-  // The work of one checkpoint on one case, in targets that are trained on
-  // (docs/guides/analysis.md, "What it costs").
+  // The work of one checkpoint on one case, in targets of training (docs/guides/analysis.md, "What
+  // it costs").
   double work(const DataCase& data) const;
 
  private:
@@ -40,7 +40,7 @@ class AnalysisPlan {
   Json identity_;
 };
 
-// What decides the work of a case.
+// The quantities that decide the work of a case.
 struct CaseWork {
   double targets = 0;        // of the epoch
   double noise_targets = 0;  // of the batches of all noise samples
@@ -49,10 +49,9 @@ struct CaseWork {
 };
 double work_of(const CaseWork& work);
 
-// Seconds for each unit of work() that a finished analysis in `directory` took, over all its cases
-// that tell their time. Errors: kConfig when it has none, and when it was made by another method,
-// precision, curvature microbatch or model than `identity` says, naming what differs; kData for
-// damaged files.
+// Seconds per unit of work() that a finished analysis in `directory` took, over all its cases with
+// a recorded time. Errors: kConfig if there are none, or if its method, precision, curvature
+// microbatch or model is not that of `identity`, naming the differences; kData for damaged files.
 double measured_seconds_per_work(const Path& directory, const Json& identity);
 
 }  // namespace saddle::curvature

@@ -21,7 +21,7 @@ config::Settings studied_settings(const Path& run, int64_t threads) {
   config::Settings settings;
   config::apply_yaml(read_file(file), file.string(), settings);
   settings.runtime.device = config::Device::kCpu;
-  settings.runtime.output_dir = run.string();  // wherever it was moved to
+  settings.runtime.output_dir = run.string();  // it may have been moved
   settings.runtime.threads = threads;
   return settings;
 }
@@ -37,7 +37,7 @@ data::TokenCache open_studied_cache(const Path& run, const config::Settings& set
   if (!other) {
     fail(ErrorKind::kConfig,
          "the token cache '{}' is not the one that the run was trained on (identity {}, now {}): "
-         "give one that begins with the same tokens by --cache",
+         "give one that begins with the same tokens as --cache",
          chosen.data.cache, identity.get<std::string>(), cache.identity());
   }
   const data::TokenCache trained(settings.data.cache);
@@ -56,7 +56,7 @@ std::unique_ptr<DataCase> open_data_case(const data::TokenCache& cache,
     return std::make_unique<DataCase>(cache, settings, kind, settings.decentralized.num_models);
   } catch (const Error& error) {
     if (tokens_needed(settings, kind) <= cache.tokens(data::Split::kTrain)) throw;
-    fail(error.kind(), "{} (then give its directory by --cache)", error.what());
+    fail(error.kind(), "{} (then give its directory as --cache)", error.what());
   }
 }
 

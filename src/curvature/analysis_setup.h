@@ -1,4 +1,5 @@
-// What the studies of a finished run begin with: its settings, its token cache, and a data case.
+// The common setup of all studies of a finished run: its settings, its token cache, and a data
+// case.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +13,23 @@
 
 namespace saddle::curvature {
 
-// Those of resolved.yaml in the directory of the run, with the number of threads (0: every core of
-// this process) and the device that curvature is measured with. Errors: kConfig when it is not the
+// The settings of resolved.yaml in the directory of the run, with the number of threads (0: every
+// core of this process) and the device for measuring curvature. Errors: kConfig if it is not the
 // directory of a run; those of config::apply_yaml().
 config::Settings studied_settings(const Path& run, int64_t threads);
 
-// The token cache that `settings` of the run name, or `other` in its place, which must begin with
-// the same tokens. Errors: kConfig for a cache that the run was not trained on; those of
+// The token cache named in the `settings` of the run, or `other` in its place, which must begin
+// with the same tokens. Errors: kConfig for a cache that the run was not trained on; those of
 // train::open_cache().
 data::TokenCache open_studied_cache(const Path& run, const config::Settings& settings,
                                     const std::optional<Path>& other);
 
-// For all workers of the run. `cache` must outlive it. Errors: those of DataCase; of a cache that
-// is too small with the option that takes a larger one.
+// For all workers of the run. `cache` must outlive it. Errors: those of DataCase; for a cache that
+// is too small the message names the option for a larger one.
 std::unique_ptr<DataCase> open_data_case(const data::TokenCache& cache,
                                          const config::Settings& settings, DataCaseKind kind);
 
-// Errors: kUsage for a value that is out of range, by the name of its option.
+// Errors: kUsage for a value that is out of range, naming its option.
 void check_seed_and_resources(int64_t seed, int64_t hvp_batch_size, double memory_gib,
                               int64_t threads);
 

@@ -21,7 +21,7 @@
 namespace saddle::curvature {
 namespace {
 
-// Tokens of blocks 0 .. sequences-1, and the next one.
+// The tokens of blocks 0 .. sequences-1, and the token after them.
 std::vector<int32_t> first_tokens(const config::Settings& settings, int64_t sequences) {
   const auto count = static_cast<size_t>(sequences * settings.model.context_length + 1);
   if (!data::is_cache(settings.data.cache)) {
@@ -65,8 +65,8 @@ HvpMeasurement measure(const config::Settings& settings, const HvpCandidate& can
       make_quadratic_forms<T>(context, settings.model, {candidate.method, settings.runtime.amp},
                               candidate.batch_size, weights);
   const Progress go_on = [](int64_t, int64_t) { return true; };
-  // First touch of all memory, which directions that are swept together take when they are
-  // measured.
+  // Touches all memory first: adjoint-weighted allocates that of directions swept together only
+  // when it measures them.
   const int64_t together = candidate.method == Method::kAdjointWeighted ? kSweptTogether : 1;
   forms->measure(batch, directions, std::min(together, candidate.directions), go_on);
   HvpMeasurement result;

@@ -1,5 +1,5 @@
-// How long quadratic forms take and how much memory: one candidate measured in this process, and a
-// table of candidates, each in a process of its own.
+// Measures the time and memory of quadratic forms: one candidate in this process, and a table of
+// candidates, each in its own process.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,21 @@ struct HvpCandidate {
   Method method = Method::kAdjointWeighted;
   int64_t batch_size = 1;  // sequences, in one microbatch
   int64_t directions = 8;  // random signs, from runtime.seed
-  int64_t rounds = 3;      // timed, after one that is not
+  int64_t rounds = 3;      // timed, after one untimed round
   Path checkpoint;         // weights; empty: the initial ones of runtime.seed
 };
 
-// What was measured of it.
+// The measurements of a candidate.
 struct HvpMeasurement {
   std::vector<double> forms;    // v'Hv of each direction
-  std::vector<double> seconds;  // of each round: the batch along all directions
+  std::vector<double> seconds;  // per round: one batch along all directions
   int64_t peak_memory_bytes = 0;
 };
 
-// Measures in this process, whose peak memory therefore is the candidate's. `settings` give model,
+// Measures in this process, so that its peak memory is the candidate's. `settings` give model,
 // precision (runtime.dtype, runtime.amp), threads and seed. Tokens: the first blocks of data.cache
-// when there is one, else random ids. Errors: kConfig when the cache has too few tokens or another
-// vocabulary; kNumeric when a form is not finite; those of the weights.
+// if there is one, else random ids. Errors: kConfig if the cache has too few tokens or another
+// vocabulary; kNumeric if a form is not finite; those of the weights.
 HvpMeasurement measure_hvp(const config::Settings& settings, const HvpCandidate& candidate);
 
 Json to_json(const HvpMeasurement& measurement);
@@ -56,7 +56,7 @@ struct HvpRow {
   Method method = Method::kAdjointWeighted;
   int64_t batch_size = 0;
   std::optional<HvpMeasurement> measurement;
-  std::string failure;               // why there is none
+  std::string failure;               // why there is no measurement
   std::optional<double> difference;  // largest |form / reference - 1|
   bool over_memory = false;          // peak over 90% of the machine's memory
   double seconds() const;            // median of the rounds
@@ -65,16 +65,16 @@ struct HvpRow {
 
 struct HvpTable {
   std::vector<HvpRow> rows;
-  std::optional<size_t> selected;  // the fastest that neither failed nor passed the memory
+  std::optional<size_t> selected;  // the fastest that did not fail or exceed the memory
 };
 
-// Appends a row: one that was measured and whose peak passes 90% of `memory_bytes` is marked and
-// never selected; another is selected when it is the fastest so far.
+// Appends a row. If it was measured with a peak over 90% of `memory_bytes`, it is marked and never
+// selected; otherwise it is selected if it is the fastest so far.
 void add_row(HvpTable& table, HvpRow row, double memory_bytes);
 
 // Runs every candidate as `saddle benchmark-hvp-candidate` with these command-line words for its
-// settings. Nothing when `stop` gave a signal. Errors: kUsage for batch sizes, directions or rounds
-// below 1; those of files. A candidate that fails is a row.
+// settings. Nothing if `stop` returned a signal. Errors: kUsage for batch sizes, directions or
+// rounds below 1; those of files. A candidate that fails becomes a row.
 std::optional<HvpTable> run_hvp_benchmark(const config::Settings& settings,
                                           const std::vector<std::string>& settings_words,
                                           const HvpBenchmarkOptions& options,

@@ -30,7 +30,7 @@ class Candidates {
              const std::function<int()>& stop)
       : settings_words_(settings_words), options_(options), stop_(stop) {}
 
-  // The row of one candidate; `more` are further words for it.
+  // The row of one candidate; `more` are additional words of its command line.
   HvpRow run(Method method, int64_t batch_size, int64_t directions, int64_t rounds,
              const std::vector<std::string>& more) {
     std::vector<std::string> words = {"benchmark-hvp-candidate"};
@@ -66,7 +66,7 @@ std::optional<double> largest_difference(const std::vector<double>& forms,
   const std::vector<double>& exact = reference.measurement->forms;
   for (size_t i = 0; i < std::min(forms.size(), exact.size()); ++i) {
     const double difference = std::abs(forms[i] / exact[i] - 1);
-    if (!(difference <= largest)) largest = difference;  // a NaN too, which then stays
+    if (!(difference <= largest)) largest = difference;  // also a NaN, which then stays
     if (std::isnan(largest)) break;
   }
   return largest;
@@ -151,7 +151,7 @@ std::optional<HvpTable> run_hvp_benchmark(const config::Settings& settings,
             row.seconds();
       }
       add_row(table, std::move(row), memory);
-      write_summary(settings, options, table);  // what there is survives the rest
+      write_summary(settings, options, table);  // in case a later candidate fails
     }
   }
   log.finish_progress();

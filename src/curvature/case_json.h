@@ -1,5 +1,5 @@
-// What was measured in a case, as JSON. Statistics without a value, and numbers that are not
-// finite, are null.
+// The results of a case as JSON. Statistics without a value, and numbers that are not finite, are
+// null.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ namespace saddle::curvature {
 //                random_alignment
 //   noise        [{batch, worker, targets, loss, gradient_norm, squared_norm, quadratic_form}]
 //   random       [{squared_norm, quadratic_form}]
-//   own, consensus   [{name, squared_norm, quadratic_form, rayleigh}], the last one
+//   own, consensus   [{name, squared_norm, quadratic_form, rayleigh}], where rayleigh is
 //                quadratic_form / squared_norm, null for a direction that is zero
-//   spectrum     that of spectrum.h; missing where it was not asked for
+//   spectrum     that of spectrum.h; missing if it was not requested
 Json to_json(const CaseResult& result);
 
-// A number of such JSON in a format of fmt, "-" for null.
+// A number of this JSON in a format of fmt, "-" for null.
 std::string number_text(const Json& value, const char* format);
 
 }  // namespace saddle::curvature

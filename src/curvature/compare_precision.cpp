@@ -101,7 +101,7 @@ class PrecisionStudy {
       } else if (measure(checkpoint)) {
         ++outcome.measured;
       } else {
-        log_.info("signal {}: stopping; what is finished is kept, and the same command goes on",
+        log_.info("signal {}: stopping; finished checkpoints are kept, the same command continues",
                   stop_());
         outcome.comparisons = comparisons_;
         return outcome;
@@ -113,7 +113,7 @@ class PrecisionStudy {
   }
 
  private:
-  // What the file holds already.
+  // Reads the existing file.
   void read() {
     if (!std::filesystem::exists(file_status(file_))) return;
     const Json json = read_json(file_);
@@ -139,7 +139,7 @@ class PrecisionStudy {
                        {"comparisons", comparisons_}});
   }
 
-  // Whether the comparison at these weights is there; what it does not know of them is added.
+  // Whether the comparison at these weights exists; adds what it does not know about them.
   bool reuse(const Checkpoint& checkpoint) {
     for (Json& comparison : comparisons_) {
       Json& known = comparison["checkpoint"];
@@ -161,7 +161,7 @@ class PrecisionStudy {
     return false;
   }
 
-  // False when it was stopped.
+  // False if it was stopped.
   bool measure(const Checkpoint& checkpoint) {
     if (stop_() != 0) return false;
     log_.info("{}, {}: {} sequences in {} optimizer batches; {} threads", checkpoint.names[0],

@@ -105,7 +105,7 @@ class PrecisionMeasurement {
   VectorDifference difference(Vector a, Vector b) {
     ops::subtract<float>(context_, b, a, difference_.all());
     const double distance = ops::sum_of_squares<float>(context_, difference_.all()).front();
-    // As dot products all three, so that equal vectors have the cosine 1.
+    // All three are dot products, so that equal vectors have the cosine 1.
     const double aa = ops::dot<float>(context_, a, a).front();
     const double bb = ops::dot<float>(context_, b, b).front();
     const double ab = ops::dot<float>(context_, a, b).front();
@@ -163,7 +163,7 @@ class PrecisionMeasurement {
       result_.gradients.push_back(
           difference(float32_.gradient.gradient().all(), autocast_.gradient.gradient().all()));
       result_.noise.push_back(difference(lane(k), lane(count + k)));
-      log_.progress(fmt::format("{}: gradients of {} of {} noise samples made",
+      log_.progress(fmt::format("{}: gradients of {} of {} noise samples computed",
                                 data_case_name(data_.kind()), first + k + 1, samples()));
     }
     const auto exact = forms(float32_, count, "noise");
@@ -196,7 +196,7 @@ class PrecisionMeasurement {
     return true;
   }
 
-  // Of the first `count` lanes; nothing when it was stopped.
+  // The forms of the first `count` lanes; nothing if it was stopped.
   std::optional<std::vector<double>> forms(Side& side, int64_t count, const char* what) {
     EpochMicrobatches microbatches(data_, hvp_batch_size_);
     auto values =
@@ -213,8 +213,8 @@ class PrecisionMeasurement {
     return values;
   }
 
-  // `part` of a pass over `count` directions is done. In all there are three forms for each noise
-  // sample, and two for each random one.
+  // `part` of a pass over `count` directions is done. In total there are three forms for each noise
+  // sample and two for each random one.
   void report(const Side& side, const char* what, double count, double part) {
     const auto all = static_cast<double>(3 * samples() + 2 * options_.random_samples);
     const double done = done_ + part * count;
@@ -230,7 +230,7 @@ class PrecisionMeasurement {
   int64_t hvp_batch_size_;
   const std::function<int()>& stop_;
   Log& log_;
-  std::vector<int64_t> batches_;  // of the population: optimizer batch * workers + worker
+  std::vector<int64_t> batches_;  // indices in the population: optimizer batch * workers + worker
   int64_t pairs_;                 // noise samples of a group
   Side float32_, autocast_;
   Arena directions_;

@@ -1,4 +1,4 @@
-// What the paired study of a checkpoint found, as JSON and as a table.
+// The results of the paired study of a checkpoint, as JSON and as a table.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace saddle::curvature {
 
-// A relative difference of x from y is (x - y) / y; null without y or when it is 0.
+// A relative difference of x from y is (x - y) / y; null if y is missing or 0.
 //
 //   epoch        blocks, targets
 //   parameters   D

@@ -20,7 +20,7 @@ data::LoaderOptions make_loader_options(const config::Settings& run, DataCaseKin
   options.total_blocks = plan.total_blocks();
   options.buffer_bytes = run.data.buffer_size_mib * (int64_t{1} << 20);
   options.seed = seed;
-  options.prefetch = false;  // a range is read far faster than it is measured on
+  options.prefetch = false;  // reading a range is far faster than measuring on it
   if (kind == DataCaseKind::kUnseen) {
     options.first_block = plan.total_blocks();
     options.total_blocks = plan.boundary(1);
@@ -33,7 +33,7 @@ int64_t tokens_of(const data::LoaderOptions& options) {
   return data::tokens_needed(options.first_block + options.total_blocks, options.context_length);
 }
 
-// A word of a command line, quoted where a shell would take it apart.
+// A word of a command line, quoted if a shell would split it.
 std::string shell_word(const std::string& text) {
   const bool plain = std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) != 0 ||
@@ -52,7 +52,7 @@ std::string larger_cache(const config::Settings& run, int64_t tokens) {
 }
 
 // The command that makes a cache which begins like this one and has `tokens` training tokens. A
-// cache never changes, so that it gets a directory of its own.
+// cache never changes, so the new one gets its own directory.
 std::string prepare_command(const config::Settings& run, const data::CacheManifest& manifest,
                             int64_t tokens) {
   std::string command =
@@ -63,7 +63,7 @@ std::string prepare_command(const config::Settings& run, const data::CacheManife
   };
   set("data.cache", larger_cache(run, tokens));
   set("data.prepare_train_tokens", tokens);
-  // What the run need not have said, but its cache was made with.
+  // Settings of the cache that the run's settings may not contain.
   if (narrow<uint64_t>(run.data.shuffle_seed) != manifest.shuffle_seed) {
     set("data.shuffle_seed", manifest.shuffle_seed);
   }
@@ -80,9 +80,9 @@ void check_cache(const data::TokenCache& cache, const config::Settings& run, Dat
   const int64_t needed = tokens_of(options);
   if (needed <= cache.tokens(data::Split::kTrain)) return;
   fail(ErrorKind::kData,
-       "{}: the cache is too small for the data case {}: the {} sequences of {} tokens behind the "
-       "{} of the training budget need {} training tokens, found {}; this makes one that is large "
-       "enough: {}",
+       "{}: the cache is too small for the data case {}: the {} sequences of {} tokens after the "
+       "{} of the training budget need {} training tokens, found {}; this command makes one that "
+       "is large enough: {}",
        cache.directory().string(), data_case_name(kind), options.total_blocks,
        options.context_length, options.first_block, needed, cache.tokens(data::Split::kTrain),
        prepare_command(run, cache.manifest(), needed));
@@ -199,7 +199,7 @@ void EpochMicrobatches::read(int64_t i, Microbatch& microbatch) {
   }
   const int64_t first = i * sequences_;
   if (loader_ == nullptr || loader_->position() != first) {
-    loader_.reset();  // before another one takes its memory again
+    loader_.reset();  // frees its memory before the next one is allocated
     loader_ = std::make_unique<data::TrainingLoader>(data_.cache(), data_.loader_options(), first);
   }
   microbatch.sequences = std::min(sequences_, data_.blocks() - first);

@@ -29,7 +29,7 @@ void write_random_direction(backend::Context& context, uint64_t seed, int64_t k,
   constexpr int64_t kPiece = int64_t{1} << 20;  // numbers in host memory at a time
   const RandomStream random(seed, RandomPurpose::kDirection, narrow<uint64_t>(k));
   std::vector<T> signs;
-  int64_t place = 0;  // in the canonical order, without padding
+  int64_t place = 0;  // index in the canonical order, without padding
   for (size_t slot = 0; slot < directions.layout().slots().size(); ++slot) {
     const backend::View<T> view = directions.view(static_cast<int>(slot)).worker_range(lane, 1);
     const int64_t piece_rows = std::max<int64_t>(1, kPiece / view.cols());

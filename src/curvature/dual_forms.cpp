@@ -33,7 +33,7 @@ class DualForms : public QuadraticForms<T> {
   }
 
  private:
-  // Each microbatch has a gradient of its own, so that their sum is carried in double.
+  // The gradient of each microbatch is separate, so that the forms are summed in double.
   double form_of_microbatch(backend::View<const T> direction, double weight) {
     model_.clear_gradient();
     model_.accumulate(microbatch_, weight);

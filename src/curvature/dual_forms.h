@@ -1,5 +1,5 @@
-// Quadratic forms over dual numbers: v'Hv = v . (tangent of the gradient), one direction after the
-// other. With compile = false: double backward; with the plan: forward over reverse.
+// Quadratic forms over dual numbers: v'Hv = v . (tangent of the gradient), one direction after
+// another. With compile = false: double backward; with the plan: forward over reverse.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace saddle::curvature {
 
-// As make_quadratic_forms(), whose `options.method` is not looked at.
+// As make_quadratic_forms(); options.method is ignored.
 template <class T>
 std::unique_ptr<QuadraticForms<T>> make_dual_forms(backend::Context& context,
                                                    const config::ModelSettings& model,

@@ -1,5 +1,5 @@
-// The model over dual numbers: its weights move along a direction, and the tangent of its gradient
-// is the Hessian times that direction.
+// The model over dual numbers: the tangent of its weights is a direction, and the tangent of its
+// gradient is the Hessian times that direction.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,14 @@ class DualModel {
   DualModel(backend::Context& context, const config::ModelSettings& model,
             model::ExecutionOptions options, int64_t sequences, const backend::Arena<T>& weights);
 
-  // From now on at the weights as they are, along `direction` [1, 1, D_padded]. Clears the
-  // gradient.
+  // Sets the current weights and the direction [1, 1, D_padded], and clears the gradient.
   void set_direction(backend::View<const T> direction);
 
   void clear_gradient();
-  // Accumulates the gradient of `weight` times the sum of the losses, with its tangent.
+  // Accumulates the gradient of `weight` times the sum of the losses, including its tangent.
   void accumulate(const Microbatch& microbatch, double weight);
 
-  // Of the gradient: `weight` H v, [1, 1, D_padded].
+  // The tangent of the gradient: `weight` H v, [1, 1, D_padded].
   backend::View<T> gradient_tangent() const { return gradient_.all().plane(1); }
 
   backend::Context& context() { return context_; }

@@ -34,8 +34,9 @@ FigureData read_data(const FigureOptions& options, Log& log) {
   }
   FigureData data = figure_data(cases);
   if (data.without_tokens > 0) {
-    log.warn("{} of {} cases are left out: their weights do not tell how many tokens they saw",
-             data.without_tokens, cases.size());
+    log.warn(
+        "{} of {} cases are omitted: their files do not say how many tokens they were trained on",
+        data.without_tokens, cases.size());
   }
   if (options.training_norms) {
     data.training = training_norms(metrics_of(options), kMostTrainingNorms);

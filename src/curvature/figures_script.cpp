@@ -84,7 +84,7 @@ class Script {
   }
 
  private:
-  // The curve of a column for one case: seen solid with full marks, unseen dashed with open ones.
+  // The curve of a column for one case: seen solid with filled marks, unseen dashed with open ones.
   void curve(std::vector<std::string>& curves, bool seen, int column, const char* color,
              const std::string& title) const {
     const FigureSeries& series = seen ? data_.seen : data_.unseen;
@@ -103,7 +103,7 @@ class Script {
     return curves;
   }
 
-  // Over the values of these columns.
+  // An axis for the values of these columns.
   void logarithmic_axis(const std::vector<int>& columns, bool training) {
     double least = INFINITY, most = 0;
     const auto see = [&](double value) {
@@ -136,7 +136,7 @@ class Script {
   std::string left_out() const {
     const int64_t seen = data_.seen.not_positive, unseen = data_.unseen.not_positive;
     if (not_positive() == 0) return "";
-    return fmt::format("\\n{{/*0.85 {} non-positive {} left out: {} seen, {} unseen}}",
+    return fmt::format("\\n{{/*0.85 {} non-positive {} omitted: {} seen, {} unseen}}",
                        seen + unseen, seen + unseen == 1 ? "value is" : "values are", seen, unseen);
   }
 
@@ -145,12 +145,12 @@ class Script {
     out_.add(
         "set multiplot layout 1,2 title 'Normalized alignment:  Σ v^{T}Hv / Σ ‖v‖^2 over the noise "
         "v of the batches'\n");
-    // As many lines as the other title, so that the panels are of one height.
+    // As many lines as the other title, so that the panels have the same height.
     out_.add(
         fmt::format("set title \"linear{}\"\n", not_positive() == 0 ? "" : "\\n{/*0.85 &{0}}"));
     out_.linear_axis("normalized alignment (nats)");
     out_.plot(both(kNormalized), "no values");
-    // In double quotes, where \n begins a line.
+    // In double quotes, where \n starts a new line.
     out_.add(fmt::format("set title \"logarithmic{}\"\n", left_out()));
     logarithmic_axis({kNormalizedPositive}, false);
     out_.plot(both(kNormalizedPositive), "no positive values");
@@ -185,7 +185,7 @@ class Script {
     out_.end();
   }
 
-  // The largest eigenvalue, and in thinner lines the ones after it.
+  // The largest eigenvalue and, in thinner lines, those after it.
   void eigenvalues(bool pdf) {
     out_.begin("largest_eigenvalues", pdf, 900, 600);
     out_.add("set title 'Largest eigenvalues of the Hessian'\n");

@@ -12,7 +12,7 @@ namespace saddle::curvature {
 std::vector<std::string> figure_names(const FigureData& data);
 
 // Draws every figure from kFigureData in its working directory. The variables `prefix` and
-// `suffix`, when they are defined, stand around the name of each file that it writes.
+// `suffix`, if defined, are put around the name of each file that it writes.
 std::string figure_script(const FigureData& data);
 
 }  // namespace saddle::curvature

@@ -14,8 +14,8 @@ namespace {
 
 using plot::gnuplot_number;
 
-constexpr int kPlaces = 800;         // at which a density is drawn
-constexpr double kWidths = 4;        // of Gaussians that are drawn beyond the outer nodes
+constexpr int kPlaces = 800;         // points of a density curve
+constexpr double kWidths = 4;        // deviations that are drawn beyond the outer nodes
 constexpr double kLightest = 1e-14;  // weights below are rounding
 
 struct Node {
@@ -36,7 +36,7 @@ std::vector<Node> nodes_of(const Json& density) {
   return nodes;
 }
 
-// The density of the last checkpoint of a case; empty when there is none.
+// The density of the last checkpoint of a case; null if there is none.
 const Json* last_with_density(const Json& cases, const char* kind) {
   const Json* last = nullptr;
   for (const Json& content : cases) {  // by tokens, ascending, unknown ones at the end
@@ -77,7 +77,7 @@ void add_densities(const Json& cases, SpectrumFigures& figures) {
     }
   }
   if (!(last >= first)) return;
-  // One eigenvalue alone has no range.
+  // A single eigenvalue has no range.
   const double range = last > first ? last - first : std::max(std::abs(last), 1.0);
   figures.deviation = range / 100;
   figures.least = lightest * peak(figures.deviation) / 2;

@@ -1,4 +1,4 @@
-// The numbers that the figures of eigenvalues show.
+// The numbers in the figures of eigenvalues.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct EigenvaluePoint {
   std::vector<double> values;
 };
 
-// The density of a case's eigenvalues: a Gaussian at each node of the quadrature, as much of it as
-// the node weighs, averaged over the start vectors.
+// The density of a case's eigenvalues: a Gaussian at each node of the quadrature, multiplied by the
+// weight of the node and averaged over the start vectors.
 struct SpectralDensity {
   std::string checkpoint;  // empty: there is none
   int64_t starts = 0;
-  std::vector<std::pair<double, double>> curve;  // eigenvalue, density; without what is below least
+  std::vector<std::pair<double, double>> curve;  // eigenvalue, density; only densities >= least
 };
 
 struct SpectrumFigures {
@@ -34,12 +34,12 @@ struct SpectrumFigures {
   bool has_density() const { return deviation > 0; }
 };
 
-// `cases`: ResultsDirectory::cases(). Cases of unknown tokens are left out. Errors: kData for a
-// spectrum that is damaged.
+// `cases`: ResultsDirectory::cases(). Cases with unknown tokens are omitted. Errors: kData for a
+// damaged spectrum.
 SpectrumFigures spectrum_figures(const Json& cases);
 
 // Four more blocks of the data file: eigenvalues seen and unseen (tokens, then values descending,
-// NaN where a case has fewer), densities seen and unseen (eigenvalue, density).
+// NaN if a case has fewer), densities seen and unseen (eigenvalue, density).
 std::string spectrum_data_text(const SpectrumFigures& figures);
 
 }  // namespace saddle::curvature

@@ -1,4 +1,4 @@
-// Gradients of mean losses: of an epoch, and of single optimizer batches.
+// Gradients of mean losses, over an epoch or a single optimizer batch.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class GradientCalculator {
   GradientCalculator(backend::Context& context, const config::ModelSettings& model, bool autocast,
                      int64_t sequences, const backend::Arena<T>& weights);
 
-  // Makes gradient() that of the mean loss over all targets of all microbatches, accumulated in T
-  // as in training. Nothing when `progress` said stop; it is told after every microbatch.
+  // Sets gradient() to that of the mean loss over all targets of all microbatches, accumulated in T
+  // as in training. Nothing if `progress` said stop; it is called after every microbatch.
   std::optional<MeanGradient> compute(Microbatches& microbatches, const Progress& progress);
 
   // [1, D_padded].

@@ -15,15 +15,15 @@ template <class T>
 class HessianVectorProduct {
  public:
   // For microbatches of at most `sequences` sequences, by the plan. `weights` [1, D_padded] must
-  // outlive it and is looked at afresh in every product.
+  // outlive it and is read again in every product.
   HessianVectorProduct(backend::Context& context, const config::ModelSettings& model, bool autocast,
                        int64_t sequences, const backend::Arena<T>& weights)
       : model_(context, model, {.compile = true, .autocast = autocast}, sequences, weights) {}
 
   // Writes Hv to `product`, both [1, 1, D_padded] (a lane of Arena::all()), where H is the Hessian
-  // of sum_m loss_m / microbatches.targets(). Sums over microbatches are carried in T. Padding of v
-  // must be zero, that of Hv then is. Returns false, with nothing written, when `progress` said
-  // stop; it is told after every microbatch.
+  // of sum_m loss_m / microbatches.targets(). Sums over microbatches are carried in T. The padding
+  // of v must be zero; that of Hv is then zero too. Returns false and writes nothing if `progress`
+  // said stop; it is called after every microbatch.
   bool apply(Microbatches& microbatches, backend::View<const T> direction, backend::View<T> product,
              const Progress& progress);
 

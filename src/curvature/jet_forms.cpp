@@ -42,7 +42,7 @@ class JetForms : public QuadraticForms<T> {
   }
 
  private:
-  // Of the sum of its losses.
+  // The second derivative of the sum of its losses.
   double second_derivative_of_microbatch() {
     execution_->set_batch(microbatch_.sequences, microbatch_.inputs.data(),
                           microbatch_.targets.data());

@@ -1,6 +1,6 @@
 // Quadratic forms over second-order jets: the second derivative of the loss along v is v'Hv, and
 // needs no adjoint and no stored activations (Griewank and Walther, "Evaluating Derivatives", 2nd
-// ed., chapter 13). One direction after the other.
+// ed., chapter 13). One direction after another.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace saddle::curvature {
 
-// As make_quadratic_forms(), whose `options.method` is not looked at.
+// As make_quadratic_forms(); options.method is ignored.
 template <class T>
 std::unique_ptr<QuadraticForms<T>> make_jet_forms(backend::Context& context,
                                                   const config::ModelSettings& model,

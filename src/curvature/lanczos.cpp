@@ -49,7 +49,7 @@ std::optional<Tridiagonal> lanczos(backend::Context& context, const SymmetricOpe
   ops::scale<T>(context, 1 / start, lane(0));
 
   Tridiagonal result;
-  double size = 0;  // of the operator, so far
+  double size = 0;  // estimate of the operator's norm so far
   for (int64_t i = 0; i < steps; ++i) {
     const backend::View<T> next = lane(i + 1);
     if (!apply(lane(i), next)) return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<Tridiagonal> lanczos(backend::Context& context, const SymmetricOpe
            i);
     }
     size = std::max({size, std::abs(result.diagonal.back()), left});
-    // What is left of an exhausted subspace is rounding.
+    // If the subspace is exhausted, the remainder is rounding.
     const bool exhausted = left <= 100 * std::numeric_limits<T>::epsilon() * size;
     result.off_diagonal.push_back(exhausted ? 0 : left);
     if (exhausted) break;

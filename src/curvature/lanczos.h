@@ -1,4 +1,4 @@
-// Eigenvalues and spectral density of a symmetric operator that is known by its products alone.
+// Eigenvalues and spectral density of a symmetric operator that is known only by its products.
 //
 // Lanczos with full reorthogonalization (Golub and Van Loan, "Matrix computations", 4th edition,
 // section 10.3) turns m products into a tridiagonal T of size m. Its eigenvalues (Ritz values)
@@ -21,15 +21,15 @@ namespace saddle::curvature {
 
 struct Tridiagonal {
   std::vector<double> diagonal;
-  // [i] couples i and i + 1; the last one is the norm of what is left behind the last vector, 0
-  // when the start vector's subspace is exhausted. As many as in the diagonal.
+  // [i] couples i and i + 1; the last one is the norm of the remainder after the last vector, 0 if
+  // the Krylov subspace of the start vector is exhausted. As many entries as the diagonal has.
   std::vector<double> off_diagonal;
 };
 
 struct RitzValue {
   double value = 0;
   double residual = 0;  // |A u - value u| of the Ritz vector u: some eigenvalue is that near
-  double weight = 0;    // of the quadrature; all of them sum to 1
+  double weight = 0;    // of the quadrature; all weights sum to 1
 };
 
 // Ascending.
@@ -39,10 +39,10 @@ std::vector<RitzValue> ritz_values(const Tridiagonal& tridiagonal);
 template <class T>
 using SymmetricOperator = std::function<bool(backend::View<const T> v, backend::View<T> product)>;
 
-// At most `steps` products, beginning at the vector in lane 0 of `basis` [steps + 1, D_padded],
-// which is normalized; the other lanes are written. Every new vector is made orthogonal to all
-// before it, twice, with sums in double. Nothing when the operator was asked to stop. Errors:
-// kNumeric when a product is not finite; kInternal when the start vector is zero.
+// At most `steps` products, starting with the vector in lane 0 of `basis` [steps + 1, D_padded],
+// which is normalized; the other lanes are written. Every new vector is orthogonalized twice
+// against all previous ones, with sums in double. Nothing if the operator was asked to stop.
+// Errors: kNumeric if a product is not finite; kInternal if the start vector is zero.
 template <class T>
 std::optional<Tridiagonal> lanczos(backend::Context& context, const SymmetricOperator<T>& apply,
                                    int64_t steps, const backend::Arena<T>& basis);

@@ -18,11 +18,11 @@
 namespace saddle::curvature {
 namespace {
 
-// How many of `wanted` directions are in memory together.
+// How many of `wanted` directions fit into memory together.
 int64_t lanes_that_fit(int64_t wanted, int64_t lane_bytes, int64_t bytes) {
   if (wanted > 0 && lane_bytes > bytes) {
     fail(ErrorKind::kConfig,
-         "one direction takes {:.3f} GiB and {:.3f} GiB are allowed: raise --memory-gib to at "
+         "one direction takes {:.3f} GiB, but {:.3f} GiB are allowed: raise --memory-gib to at "
          "least {:.3f}",
          static_cast<double>(lane_bytes) / kGibibyte, static_cast<double>(bytes) / kGibibyte,
          std::ceil(static_cast<double>(lane_bytes) / kGibibyte * 1000) / 1000);
@@ -74,7 +74,7 @@ class CaseMeasurement {
   }
 
  private:
-  // A direction: how it is made, and where its numbers go.
+  // A direction: how to make it, and where to store its numbers.
   struct Task {
     std::string name;
     std::function<bool(int64_t lane)> write;  // false: asked to stop
@@ -85,10 +85,10 @@ class CaseMeasurement {
     const int64_t population = data_.batches() * data_.workers();
     const auto batches = noise_batches(population, options_.noise_samples, options_.seed);
     if (options_.noise_samples && *options_.noise_samples > population) {
-      log_.info("{} noise samples were asked for; the epoch has {} batches, and each is one",
+      log_.info("{} noise samples were requested; the epoch has {} batches, and each is used once",
                 *options_.noise_samples, population);
     }
-    // Results are sized before anything points to them.
+    // Results are allocated before anything points to them.
     result_.noise.resize(batches.size());
     result_.random.resize(static_cast<size_t>(options_.random_samples));
     result_.own.resize(directions.own.size());
@@ -168,7 +168,7 @@ class CaseMeasurement {
     return true;
   }
 
-  // Makes directions from `next` on until the lanes are full; those that are zero need none.
+  // Makes directions from `next` on until the lanes are full; zero directions need no lane.
   bool fill_group(size_t& next, std::vector<Task*>& group) {
     while (static_cast<int64_t>(group.size()) < lanes_ && next < tasks_.size()) {
       Task& task = tasks_[next++];
@@ -179,8 +179,8 @@ class CaseMeasurement {
       task.result->squared_norm = finite(ops::sum_of_squares<T>(context_, direction).front(),
                                          "the squared norm of the direction of " + task.name);
       if (task.result->squared_norm > 0) group.push_back(&task);
-      log_.progress(fmt::format("{}: {} of {} directions made", data_case_name(data_.kind()), next,
-                                tasks_.size()));
+      log_.progress(fmt::format("{}: {} of {} directions computed", data_case_name(data_.kind()),
+                                next, tasks_.size()));
     }
     return true;
   }
@@ -233,7 +233,7 @@ class CaseMeasurement {
 }  // namespace
 
 double finite(double value, const std::string& what) {
-  if (std::isnan(value)) fail(ErrorKind::kNumeric, "{} is nan", what);  // whatever its sign
+  if (std::isnan(value)) fail(ErrorKind::kNumeric, "{} is nan", what);  // never "-nan"
   if (!std::isfinite(value)) fail(ErrorKind::kNumeric, "{} is {}", what, value);
   return value;
 }

@@ -1,4 +1,4 @@
-// The sequences that a loss is the mean over, in microbatches, the same at every pass.
+// The sequences over which a loss is averaged, in microbatches that are the same in every pass.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class Microbatches {
   virtual ~Microbatches() = default;
 
   virtual int64_t count() const = 0;
-  virtual int64_t targets() const = 0;  // valid ones, of all microbatches together
-  // Microbatch i of [0, count()). Passes go from 0 upwards.
+  virtual int64_t targets() const = 0;  // valid targets of all microbatches together
+  // Reads microbatch i of [0, count()). A pass starts at 0 and goes upwards.
   virtual void read(int64_t i, Microbatch& microbatch) = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace saddle::curvature {
 namespace {
 
-// A state file, which load_weights() takes too, holds more than one direction.
+// load_weights() also accepts a state file, which holds more than one direction.
 void check_no_extra(const Path& file, const tensor::Layout& layout) {
   const model::SafetensorsReader reader(file);
   for (const model::TensorEntry& entry : reader.entries()) {

@@ -1,5 +1,5 @@
-// Directions that are read from files: the user's own, differences of checkpoints, and the errors
-// of a packed run's workers.
+// Directions that are read from files: those given by the user, differences of checkpoints, and the
+// consensus errors of a packed run's workers.
 #pragma once
 
 #include <array>
@@ -18,16 +18,16 @@ namespace saddle::curvature {
 template <class T>
 struct CheckedDirections {
   std::vector<NamedDirection<T>> directions;
-  std::vector<DirectionIdentity> identities;  // of each
+  std::vector<DirectionIdentity> identities;  // one per direction
 };
 
 // `files`: tensors under the canonical names, F32 or F64; each direction is named after its file,
 // without ".safetensors". `between`: pairs (A, B) of names as find_checkpoint() takes them; the
 // direction is B - A, computed in double, and named "A to B". Every file is read once here, so that
-// nothing wrong shows up later, and again whenever a direction is written, which is an Error of
-// kind kData when the file has changed since (check_unchanged()).
-// Errors: kData, naming file and tensor, when a tensor is missing, extra, of another shape or not
-// finite in T, and for a direction that is zero in T; kConfig when two directions have one name;
+// faults are found early, and again whenever a direction is written, with an Error of kind kData if
+// the file has changed since (check_unchanged()).
+// Errors: kData, naming file and tensor, if a tensor is missing, extra, of another shape or not
+// finite in T, and for a direction that is zero in T; kConfig if two directions have the same name;
 // those of find_checkpoint().
 template <class T>
 CheckedDirections<T> own_directions(backend::Context& context, const Path& run,
@@ -36,7 +36,7 @@ CheckedDirections<T> own_directions(backend::Context& context, const Path& run,
                                     const std::vector<std::array<std::string, 2>>& between);
 
 // The consensus errors of a checkpoint of a packed run: for each of its `workers` the weights of
-// that worker minus those of the checkpoint, their average; named "worker 0", ...
+// that worker minus those of the checkpoint, which are the average; named "worker 0", ...
 template <class T>
 std::vector<NamedDirection<T>> consensus_errors(const config::ModelSettings& model,
                                                 const Checkpoint& checkpoint);

@@ -43,7 +43,7 @@ std::unique_ptr<QuadraticForms<T>> make_quadratic_forms(backend::Context& contex
                                                         FormOptions options, int64_t sequences,
                                                         const backend::Arena<T>& weights) {
   if (options.autocast && std::is_same_v<T, double>) {
-    fail(ErrorKind::kConfig, "bf16 autocast is for float32, and float64 was asked for");
+    fail(ErrorKind::kConfig, "bf16 autocast is only for float32, but float64 was requested");
   }
   switch (options.method) {
     case Method::kDoubleBackward:

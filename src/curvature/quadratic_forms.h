@@ -1,12 +1,12 @@
 // Quadratic forms v'Hv of the Hessian of a mean loss, for many directions v, by one of four methods
 // (docs/math/curvature.md):
 //
-//   kDoubleBackward   operation by operation over dual numbers: what an eager framework does
+//   kDoubleBackward   operation by operation over dual numbers, as an eager framework does it
 //   kForwardReverse   the plan over dual numbers (Pearlmutter, "Fast exact multiplication by the
-//                     Hessian", Neural Computation 1994); gives Hv too
-//   kForwardForward   the plan over second-order jets, losses alone
+//                     Hessian", Neural Computation 1994); also gives Hv
+//   kForwardForward   the plan over second-order jets, only losses
 //   kAdjointWeighted  one forward and adjoint shared by all directions, then for each direction one
-//                     sweep of tangents whose local second-order terms meet the stored adjoints
+//                     sweep of tangents whose local second-order terms are weighted by the adjoints
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ namespace saddle::curvature {
 
 enum class Method { kDoubleBackward, kForwardReverse, kForwardForward, kAdjointWeighted };
 
-// The names of the command line: double-backward, ...; parse_method() fails with kUsage.
+// The names on the command line: double-backward, ...; parse_method() fails with kUsage.
 std::string_view method_name(Method method);
 Method parse_method(std::string_view name);
 
-// Told after every step of a measurement, `done` of `total` of them; false: stop.
+// Called after every step of a measurement, with `done` of `total` steps; false: stop.
 using Progress = std::function<bool(int64_t done, int64_t total)>;
 
 template <class T>
@@ -40,8 +40,8 @@ class QuadraticForms {
   virtual ~QuadraticForms() = default;
 
   // v'Hv for the first `count` directions [G, D_padded], where H is the Hessian at the weights of
-  // sum_m loss_m / microbatches.targets(). Sums over microbatches are carried in double. Nothing
-  // when `progress` said stop. Weights and directions stay as they are.
+  // sum_m loss_m / microbatches.targets(). Sums over microbatches are carried in double. Nothing if
+  // `progress` said stop. Weights and directions do not change.
   virtual std::optional<std::vector<double>> measure(Microbatches& microbatches,
                                                      const backend::Arena<T>& directions,
                                                      int64_t count, const Progress& progress) = 0;
@@ -49,7 +49,7 @@ class QuadraticForms {
 
 struct FormOptions {
   Method method = Method::kAdjointWeighted;
-  bool autocast = false;  // bf16 autocast in the forward pass, T = float alone
+  bool autocast = false;  // bf16 autocast in the forward pass; only for T = float
 };
 
 // For microbatches of at most `sequences` sequences. `weights` [1, D_padded] must outlive it.

@@ -21,7 +21,7 @@ constexpr const char* kManifest = "manifest.json";
 constexpr const char* kSummary = "summary.csv";
 constexpr const char* kLock = "lock";
 
-// The directory is made before the lock in it is taken.
+// Creates the directory before the lock in it is taken.
 const Path& made(const Path& path) {
   make_directories(path);
   return path;
@@ -47,7 +47,7 @@ bool is_case_file(const std::string& name) {
   return false;
 }
 
-// The content of a file of this format, as far as others look into it.
+// Reads a file of an analysis and checks its format.
 Json read_record(const Path& path) {
   Json json = read_json(path);
   if (!json.is_object() || json.value("format", Json()) != kAnalysisFormat) {
@@ -96,7 +96,7 @@ std::vector<CaseFile> case_files(const Path& directory) {
   return files;
 }
 
-// Refuses a directory of something else before anything is written to it.
+// Refuses a directory with other contents before anything is written to it.
 void check_usable(const Path& directory) {
   if (!std::filesystem::is_directory(file_status(directory))) return;
   const std::vector<std::string> names = names_in(directory);
@@ -107,7 +107,7 @@ void check_usable(const Path& directory) {
          (directory / kManifest).string());
   }
   for (const std::string& name : names) {
-    // What a process that was killed before its manifest may have left.
+    // A process that was killed before it wrote the manifest may leave these.
     if (name == kLock || name.starts_with(".")) continue;
     fail(ErrorKind::kConfig, "'{}' holds something else ('{}'): choose a new --output",
          directory.string(), name);
@@ -119,8 +119,8 @@ const Path& usable(const Path& directory) {
   return made(directory);
 }
 
-// Of a file that holds a checkpoint's case: the last part of a name that is a path would not be
-// its own.
+// The name of the file of a checkpoint's case. If the checkpoint's name is a path, its last part
+// alone would not be unique.
 std::string file_name(const Checkpoint& checkpoint, DataCaseKind kind) {
   std::string name = checkpoint.names[0];
   if (name.find('/') != std::string::npos) {
@@ -139,7 +139,7 @@ ResultsDirectory::ResultsDirectory(const Path& path, const Path& run, Json ident
   remove_unfinished_files(path_);
   files_ = case_files(path_);
   const Path manifest = path_ / kManifest;
-  // Before the first result there is nothing that other settings could be mixed with.
+  // Before the first result there is nothing to mix with other settings.
   if (!files_.empty() && std::filesystem::exists(file_status(manifest))) {
     const Json before = read_record(manifest);
     check_same_identity(identity_, before.value("identity", Json::object()), manifest.string());
@@ -229,7 +229,7 @@ void ResultsDirectory::write_tables() {
     Json entry = {{"file", name},
                   {"case", content["case"]},
                   {"weights_sha256", content["checkpoint"]["weights_sha256"]}};
-    // Nothing is known of a case whose process was killed right behind it.
+    // A case has no record if its process was killed right after writing it.
     entry.update(records_.value(name, Json::object()));
     cases.push_back(entry);
     const auto same = std::ranges::find_if(checkpoints, [&](const Json& checkpoint) {

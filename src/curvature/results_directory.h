@@ -2,13 +2,13 @@
 //
 //   lock                   held by the process that writes
 //   manifest.json          format, identity (analysis_identity.h), the run, checkpoints with all
-//                          their names, and of each case where, when and how long it was measured
+//                          their names, and for each case where, when and how long it was measured
 //   CHECKPOINT.CASE.json   everything measured in one case (case_json.h), with its identity; no
 //                          times, so that a repeated measurement gives the same bytes
-//   summary.csv            one line a case
+//   summary.csv            one line per case
 //
-// Each file is written whole or not at all. The case files tell what is finished; manifest.json and
-// summary.csv are made anew from them after each case.
+// Each file is written whole or not at all. The case files determine which cases are finished;
+// manifest.json and summary.csv are rewritten from them after each case.
 #pragma once
 
 #include <optional>
@@ -32,33 +32,32 @@ struct CaseFile {
 
 class ResultsDirectory {
  public:
-  // Makes the directory, locks it, removes unfinished files, and writes the manifest. `run`: the
+  // Creates the directory, locks it, removes unfinished files, and writes the manifest. `run`: the
   // directory of the run.
-  // Errors: kIo when another process holds it; kConfig when it holds other files, or finished cases
-  // of another identity; kData when its files are damaged.
+  // Errors: kIo if another process holds it; kConfig if it holds other files, or finished cases of
+  // another identity; kData if its files are damaged.
   ResultsDirectory(const Path& path, const Path& run, Json identity);
 
   const Path& path() const { return path_; }
 
-  // Whether a case is finished, and of the weights that the checkpoint has now; what its file does
-  // not know of the checkpoint is added to it (add_what_is_new()). Errors: kConfig when the file
-  // was made with other settings, or under this name of other weights.
+  // Whether a case is finished for the present weights of the checkpoint; adds to its file what it
+  // lacks about the checkpoint (add_what_is_new()). Errors: kConfig if the file was made with other
+  // settings, or under this name from other weights.
   bool has(const Checkpoint& checkpoint, const DataCase& data);
 
   // Writes a finished case. `about`: machine and threads, for the manifest.
   void write(const Checkpoint& checkpoint, const DataCase& data, const CaseResult& result,
              double seconds, const Json& about);
 
-  // Takes over the finished cases of `other`, which must be of the same identity, that are not
-  // here: the same bytes, and what the other's manifest notes of them. Errors: kConfig for another
-  // identity; kIo.
+  // Copies the finished cases of `other` that are missing here, with the same bytes and their
+  // records in the other's manifest. Errors: kConfig if `other` has another identity; kIo.
   void take(const ResultsDirectory& other);
 
-  // The content of every case file, in the order of tokens, names and cases.
+  // The contents of every case file, in the order of tokens, names and cases.
   static Json cases(const Path& path);
 
  private:
-  // The content of the case file of these weights; null when there is none.
+  // The case file of these weights; null if there is none.
   CaseFile* find(const Checkpoint& checkpoint, DataCaseKind kind);
   Json case_identity(const Checkpoint& checkpoint, const DataCase& data) const;
   void write_tables();

@@ -55,7 +55,7 @@ std::vector<std::pair<const char*, Json>> columns(const Json& content) {
           {"largest_eigenvalue", largest_eigenvalue(content)}};
 }
 
-// A case without values, for the names of the columns.
+// A case without values, used for the names of the columns.
 Json no_case() {
   return {{"checkpoint", {{"names", Json::array()}}},
           {"case", nullptr},

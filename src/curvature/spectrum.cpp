@@ -13,7 +13,7 @@
 namespace saddle::curvature {
 namespace {
 
-// Start vectors are random directions that no random sample is.
+// Start vectors are random directions that are not used as random samples.
 constexpr int64_t kFirstStart = int64_t{1} << 31;
 
 }  // namespace
@@ -34,7 +34,7 @@ void check_spectrum(const SpectrumOptions& options, int64_t vector_bytes, int64_
   const double needed = static_cast<double>(vector_bytes) * static_cast<double>(options.steps + 1);
   if (needed > static_cast<double>(bytes)) {
     fail(ErrorKind::kConfig,
-         "{} Lanczos steps keep {:.3f} GiB of vectors and {:.3f} GiB are allowed: raise "
+         "{} Lanczos steps keep {:.3f} GiB of vectors, but {:.3f} GiB are allowed: raise "
          "--memory-gib or lower --lanczos-steps",
          options.steps, needed / kGibibyte, static_cast<double>(bytes) / kGibibyte);
   }

@@ -14,9 +14,9 @@
 namespace saddle::curvature {
 
 struct SpectrumOptions {
-  int64_t top_eigenvalues = 0;  // how many are reported
-  bool density = false;         // the quadrature too
-  int64_t starts = 2;           // random start vectors of the density; eigenvalues take the first
+  int64_t top_eigenvalues = 0;  // how many to report
+  bool density = false;         // also compute the quadrature
+  int64_t starts = 2;           // random start vectors of the density; eigenvalues use the first
   int64_t steps = 30;           // Lanczos steps from each: passes over the epoch
 
   bool wanted() const { return top_eigenvalues > 0 || density; }
@@ -24,7 +24,7 @@ struct SpectrumOptions {
 
 struct SpectrumResult {
   std::vector<RitzValue> top;                  // descending, from the first start vector
-  std::vector<std::vector<RitzValue>> starts;  // all, ascending, for each start; the density's
+  std::vector<std::vector<RitzValue>> starts;  // for the density: all, ascending, per start
 };
 
 struct SpectrumWork {
@@ -34,11 +34,11 @@ struct SpectrumWork {
   int64_t direction_bytes = 0;  // for steps + 1 vectors
 };
 
-// Errors: kUsage for a value that is out of range, and when there are fewer steps than eigenvalues,
-// by the name of the option; kConfig when the vectors, each of `vector_bytes`, do not fit `bytes`.
+// Errors: kUsage, naming the option, for a value that is out of range or if there are fewer steps
+// than eigenvalues; kConfig if the vectors, each of `vector_bytes`, do not fit into `bytes`.
 void check_spectrum(const SpectrumOptions& options, int64_t vector_bytes, int64_t bytes);
 
-// Nothing when `stop` asked to. Errors: those of check_spectrum(); kNumeric when a product is not
+// Nothing if `stop` asked to stop. Errors: those of check_spectrum(); kNumeric if a product is not
 // finite.
 template <class T>
 std::optional<SpectrumResult> measure_spectrum(
@@ -46,8 +46,8 @@ std::optional<SpectrumResult> measure_spectrum(
     const backend::Arena<T>& weights, const SpectrumOptions& options, const SpectrumWork& work,
     const std::function<int()>& stop, Log& log);
 
-// {"top_eigenvalues": [{value, residual}...], "density": [{nodes, weights, residuals}...]}; without
-// what was not asked for.
+// {"top_eigenvalues": [{value, residual}...], "density": [{nodes, weights, residuals}...]}; only
+// the requested parts.
 Json to_json(const SpectrumResult& result);
 
 }  // namespace saddle::curvature

@@ -18,7 +18,7 @@ StoredMicrobatches::StoredMicrobatches(std::vector<int32_t> inputs, std::vector<
   if (context_length < 1 || sequences < 1 || size < 1 || size % context_length != 0 ||
       targets_.size() != inputs_.size()) {
     fail(ErrorKind::kInternal,
-         "{} inputs and {} targets are no sequences of {} in microbatches of {}", size,
+         "{} inputs and {} targets are not sequences of {} in microbatches of {}", size,
          targets_.size(), context_length, sequences);
   }
   rows_ = size / context_length;

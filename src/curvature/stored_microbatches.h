@@ -1,4 +1,4 @@
-// Microbatches of sequences that lie in host memory: one optimizer batch, or a few sequences.
+// Microbatches of sequences in host memory: one optimizer batch, or a few sequences.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace saddle::curvature {
 
 class StoredMicrobatches : public Microbatches {
  public:
-  // inputs and targets [rows][context_length]; `sequences` of them a microbatch, the last one with
-  // what is left. Errors: kInternal when sizes do not fit or there is no sequence; kData when every
-  // target is ignored.
+  // inputs and targets [rows][context_length], `sequences` per microbatch; the last one holds the
+  // rest. Errors: kInternal if sizes do not match or there is no sequence; kData if every target is
+  // ignored.
   StoredMicrobatches(std::vector<int32_t> inputs, std::vector<int32_t> targets,
                      int64_t context_length, int64_t sequences);
 

@@ -82,7 +82,7 @@ class AnalysisInput : public ::testing::Test {
       }
       return 0;
     };
-    expect_error(ErrorKind::kData, {file.string(), "changed while it was studied"},
+    expect_error(ErrorKind::kData, {file.string(), "changed during the analysis"},
                  [&] { analyze(options_, change); });
     EXPECT_FALSE(std::filesystem::exists(run_.output() / "final.seen.json"));
   }

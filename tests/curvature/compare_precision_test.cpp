@@ -299,7 +299,7 @@ TEST_F(PrecisionStudyTest, ACheckpointThatChangesOnTheWay) {
     }
     return 0;
   };
-  expect_error(ErrorKind::kData, {"final.safetensors", "changed while it was studied"},
+  expect_error(ErrorKind::kData, {"final.safetensors", "changed during the analysis"},
                [&] { compare(study, change); });
   EXPECT_EQ(read_json(study.output / kPrecisionFile)["comparisons"].size(), 1);
 }

@@ -76,13 +76,13 @@ TEST_F(PlotAnalysis, TheLogarithmLeavesOutWhatIsNotPositive) {
                  "1000 -0.5 NaN -0.125 1e-06 0.5 0.75 0.25", "2000 NaN NaN NaN 1e-06 0.5 0.75 0.25",
                  "3000 0.125 0.125 0.03125 1e-06 0.5 0.75 0.25", "", "", "NaN NaN"));
   EXPECT_THAT(figure_script(data()),
-              HasSubstr("2 non-positive values are left out: 1 seen, 1 unseen"));
+              HasSubstr("2 non-positive values are omitted: 1 seen, 1 unseen"));
 }
 
 TEST_F(PlotAnalysis, WithoutSuchValuesThereIsNoNote) {
   plant(2000, "seen", 1);
   plant(1000, "unseen", 1);
-  EXPECT_THAT(figure_script(data()), Not(HasSubstr("left out")));
+  EXPECT_THAT(figure_script(data()), Not(HasSubstr("omitted")));
 }
 
 TEST_F(PlotAnalysis, CasesAreInTheOrderOfTokens) {
