@@ -1,4 +1,5 @@
-// The two executions against each other, over batch shapes, workers, precision and memory.
+// The two executions against each other, with different batch shapes, workers and precisions, and
+// their memory.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -65,7 +66,7 @@ class ModelRun {
     for (double& x : values) x = x == 1.0 ? x : 5.0 * x;
     for (int64_t n = 0; n < workers; ++n) {
       golden::parameters_from_host(values, weights, 0, n);
-      for (double& x : values) x *= 1.03;  // each worker another model
+      for (double& x : values) x *= 1.03;  // each worker has a different model
     }
   }
 
@@ -105,7 +106,7 @@ double total(const std::vector<double>& losses) {
   return sum;
 }
 
-// Float sums in another order: 1e-5 of a loss and 1e-4 of a gradient, as docs/numerics.md states.
+// Float sums in a different order: 1e-5 of a loss and 1e-4 of a gradient, as docs/numerics.md says.
 TEST(Execution, CompiledAgreesWithEagerInFloat32) {
   ModelRun<float> setup(1, 2);
   const HostBatch batch = random_batch(setup.model, 1, 3, 1);
@@ -124,7 +125,8 @@ TEST(Execution, CompiledAgreesWithEagerInFloat64) {
   EXPECT_LT(golden::relative_l2(compiled.gradients[0], eager.gradients[0]), 1e-12);
 }
 
-// bf16 keeps 8 bits: the stated 5% for gradients; that it differs at all shows that rounding is on.
+// bf16 keeps 8 bits: 5% for gradients, as docs/numerics.md says; some difference shows that
+// rounding is on.
 TEST(Execution, AutocastIsCloseToFloat32InBothExecutions) {
   ModelRun<float> setup(1, 2);
   const HostBatch batch = random_batch(setup.model, 1, 3, 1);
@@ -136,13 +138,13 @@ TEST(Execution, AutocastIsCloseToFloat32InBothExecutions) {
     EXPECT_GT(difference, 1e-4);
     EXPECT_NEAR(total(rounded.losses) / total(exact.losses), 1, 0.01);
   }
-  // The same roundings in both: only sums that fall on different sides of a tie differ.
+  // Both round in the same places: only sums on different sides of a tie differ.
   const Result eager = setup.run({.compile = false, .autocast = true}, batch, 3);
   const Result compiled = setup.run({.compile = true, .autocast = true}, batch, 3);
   EXPECT_LT(golden::relative_l2(compiled.gradients[0], eager.gradients[0]), 5e-3);
 }
 
-// A smaller batch through a plan made for a larger one is what a plan made for it gives.
+// A plan made for a larger batch gives the same results for a smaller one as a plan made for it.
 TEST(Execution, SmallerBatchesUseTheSamePlan) {
   ModelRun<double> setup(1, 1);
   const HostBatch large = random_batch(setup.model, 1, 4, 1);
@@ -159,7 +161,7 @@ TEST(Execution, SmallerBatchesUseTheSamePlan) {
   EXPECT_EQ(before.gradients, after.gradients);
 }
 
-// The worker axis: three models in one run give, bit for bit, what each gives alone.
+// The worker axis: three models in one run give the same bits as each of them alone.
 TEST(Execution, WorkersAreIndependent) {
   for (const bool compile : {false, true}) {
     ModelRun<double> packed(3, 2);
@@ -195,10 +197,9 @@ TEST(Execution, ARunningPlanAllocatesNothing) {
   EXPECT_EQ(setup.context.memory().allocations, made);
 }
 
-// Of a layer a plan keeps its input, query-key-value, attention, the stream after attention,
-// gate-up and two inverse norms. Layers differ in nothing else, and scratch does not grow with
-// them.
-TEST(Execution, APlanKeepsWhatIsCostlyToMakeAgain) {
+// For each layer a plan keeps the input, query-key-value, attention, the stream after attention,
+// gate-up and two inverse norms. Nothing else and no scratch grows with the number of layers.
+TEST(Execution, APlanKeepsWhatIsExpensiveToRecompute) {
   const auto bytes = [](int64_t layers) {
     ModelRun<float> setup(1, 1);
     setup.model.layers = layers;
@@ -213,12 +214,12 @@ TEST(Execution, APlanKeepsWhatIsCostlyToMakeAgain) {
   const int64_t columns = 6 * model.width + 2 * model.ffn_width + 2;
   const int64_t rows = 4 * model.context_length;
   const double layer = static_cast<double>(bytes(5) - bytes(4));
-  // Within what alignment to 64 bytes adds to 7 buffers.
+  // Up to the alignment of 7 buffers to 64 bytes.
   EXPECT_NEAR(layer, static_cast<double>(rows * columns) * sizeof(float), 7 * 64);
 }
 
-// The adjoint writes over activations that it has read; the next run makes them again.
-TEST(Execution, RunsTwiceAlike) {
+// The adjoint overwrites activations that it has read; the next run computes them again.
+TEST(Execution, ASecondRunGivesTheSameResults) {
   ModelRun<float> setup(1, 2);
   const HostBatch batch = random_batch(setup.model, 1, 3, 1);
   const auto plan = make_execution<float>(setup.context, setup.model, {.compile = true}, 3,
@@ -229,9 +230,9 @@ TEST(Execution, RunsTwiceAlike) {
   EXPECT_EQ(again.gradients, once.gradients);
 }
 
-// With and without the gradient the head is two pieces of code, in which the compiler may order the
-// sum over the vocabulary differently: a few units of the last place.
-TEST(Execution, LossesAloneAreTheSameLosses) {
+// The head with and without the gradient is separate code, and the compiler may order the sum over
+// the vocabulary differently: a few units in the last place.
+TEST(Execution, LossesDoNotDependOnTheGradient) {
   ModelRun<double> setup(1, 2);
   const HostBatch batch = random_batch(setup.model, 1, 3, 1);
   for (const bool compile : {false, true}) {
@@ -292,7 +293,8 @@ TEST(InitialWeights, FollowTheStatedDistribution) {
     for (const float x : host) sum += static_cast<double>(x) * x;
     return std::sqrt(sum / static_cast<double>(host.size()));
   };
-  // The deviation of n draws is known to 1/sqrt(2n): 64,000 and 1,024 to 1,536 here; 4 of those.
+  // The relative error of the deviation of n draws is 1/sqrt(2n), with n = 64,000 and 1,024 to
+  // 1,536 here; the tolerance is 4 times that.
   EXPECT_NEAR(deviation(parameters.embedding), 0.02, 0.02 * 4 / std::sqrt(2.0 * 64000));
   EXPECT_NEAR(deviation(parameters.blocks[1].q_proj), 0.02, 0.02 * 4 / std::sqrt(2.0 * 1024));
   EXPECT_NEAR(deviation(parameters.blocks[0].out_proj), 0.01, 0.01 * 4 / std::sqrt(2.0 * 1024));

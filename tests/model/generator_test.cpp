@@ -1,4 +1,4 @@
-// Running position by position against the execution of whole sequences.
+// Position by position against the execution of whole sequences.
 #include "model/generator.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::vector<int32_t> random_tokens(int64_t count) {
   return tokens;
 }
 
-// Weights large enough that logits differ and attention looks far back.
+// Weights large enough that logits differ and attention reaches far back.
 template <class T>
 backend::Arena<T> weights(backend::Context& context) {
   backend::Arena<T> arena(context, Parameters(kModel).layout, 1);
@@ -47,7 +47,7 @@ std::vector<T> reference_logits(backend::Context& context, const backend::Arena<
   return backend::to_host<T>(reference.logits());
 }
 
-// Logits of all positions, run in pieces of `piece` tokens.
+// Logits of all positions, computed in pieces of `piece` tokens.
 template <class T>
 std::vector<T> generator_logits(Generator<T>& generator, const std::vector<int32_t>& tokens,
                                 size_t piece) {
@@ -57,9 +57,9 @@ std::vector<T> generator_logits(Generator<T>& generator, const std::vector<int32
   return generator.logits(0, generator.positions());
 }
 
-// Logits are of the order of 5, and sums run over at most 600 terms in another order: 1e-12 is a
-// hundred times the rounding that is seen in float64. Position by position, in pieces, and all at
-// once, at 600 positions: over several chunks of attention and of the generator.
+// Logits are near 5, and sums have at most 600 terms in a different order: 1e-12 is a hundred times
+// the rounding observed in float64. Position by position, in pieces, and all at once, with 600
+// positions: several chunks of attention and of the generator.
 TEST(Generator, LogitsEqualTheReferenceInFloat64AtAllPositions) {
   backend::Context context(2);
   const backend::Arena<double> arena = weights<double>(context);
@@ -73,7 +73,7 @@ TEST(Generator, LogitsEqualTheReferenceInFloat64AtAllPositions) {
   }
 }
 
-// 24 bits: 1e-7 of values up to 20, over two blocks and their sums.
+// 24 bits: 1e-7 of values up to 20, through two blocks and their sums.
 TEST(Generator, LogitsEqualTheReferenceInFloat32) {
   backend::Context context(2);
   const backend::Arena<float> arena = weights<float>(context);
@@ -84,7 +84,7 @@ TEST(Generator, LogitsEqualTheReferenceInFloat32) {
             2e-3);
 }
 
-TEST(Generator, LogitsOfSomePositionsAreTheirPart) {
+TEST(Generator, LogitsOfSomePositionsArePartOfAllLogits) {
   backend::Context context(1);
   const backend::Arena<double> arena = weights<double>(context);
   Generator<double> generator(context, kModel, arena);
@@ -92,7 +92,7 @@ TEST(Generator, LogitsOfSomePositionsAreTheirPart) {
   const std::vector<double> part = generator.logits(3, 4);
   const std::vector<double> expected(all.begin() + 3 * kModel.vocab_size,
                                      all.begin() + 7 * kModel.vocab_size);
-  EXPECT_LT(largest_difference(part, expected), 1e-13);  // products of another height
+  EXPECT_LT(largest_difference(part, expected), 1e-13);  // products with other numbers of rows
 }
 
 TEST(Generator, RefusesWhatDoesNotFit) {

@@ -12,7 +12,7 @@ namespace {
 
 using num::Dual;
 
-// What one run of the model gives, in host memory.
+// The results of one run of the model, in host memory.
 struct GoldenRun {
   std::vector<double> losses, gradient, gradient_tangent;
 };
@@ -53,8 +53,8 @@ class Golden : public ::testing::TestWithParam<std::tuple<const char*, bool>> {
   bool compile_ = std::get<1>(GetParam());
 };
 
-// 1e-10 relative is the agreement that two float64 programs with differently ordered sums reach on
-// a model of this depth with room to spare (about 1e-15 was seen).
+// Two float64 programs with differently ordered sums agree to 1e-10 relative on a model of this
+// depth with a wide margin (about 1e-15 was observed).
 constexpr double kFloat64 = 1e-10;
 
 TEST_P(Golden, LossesAndGradientsInFloat64) {
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Golden,
                                   (std::get<1>(test.param) ? "Compiled" : "Eager");
                          });
 
-// Only this execution stores logits; those of the plan are in its losses.
+// Only this execution stores logits; the plan is tested by its losses.
 template <class T>
 void compare_logits(const char* name, double tolerance) {
   const golden::Case golden = golden::load(name);

@@ -29,7 +29,7 @@ class SafetensorsHeader : public ::testing::Test {
     parts.push_back(path_.string());
     expect_error(ErrorKind::kData, parts, [&] { const SafetensorsReader reader(path_); });
   }
-  // A file of this header with 16 bytes of data.
+  // A file with this header and 16 bytes of data.
   void expect_header_refused(const std::string& header, std::vector<std::string> parts) {
     expect_refused(file_text(header, 16, header.size()), std::move(parts));
   }
@@ -53,7 +53,7 @@ TEST_F(SafetensorsHeader, WholeFilesAreRead) {
   EXPECT_EQ(reader.find("b")->offset, static_cast<int64_t>(8 + header.size() + 8));
 }
 
-TEST_F(SafetensorsHeader, LengthMustLieInsideTheFile) {
+TEST_F(SafetensorsHeader, LengthMustBeInsideTheFile) {
   expect_refused("", {"0 bytes, at least 8 expected"});
   expect_refused("1234567", {"7 bytes, at least 8 expected"});
   expect_refused(file_text("{}", 0, 3), {"claims 3 bytes, at most 2"});
@@ -80,7 +80,7 @@ TEST_F(SafetensorsHeader, EntriesMustBeComplete) {
                        {"unknown type F33"});
 }
 
-TEST_F(SafetensorsHeader, BytesMustFollowEachOther) {
+TEST_F(SafetensorsHeader, BytesMustBeContiguous) {
   const auto at = [](const std::string& offsets, const std::string& shape = "[2]") {
     return R"({"dtype":"F32","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}";
   };
@@ -105,12 +105,12 @@ TEST_F(SafetensorsHeader, ShapesMustFillTheirBytes) {
   expect_entry_refused(of_shape("[-1,-2]"), {"-1", "a size was expected"});
   expect_entry_refused(of_shape("[2.0]"), {"2.0", "a size was expected"});
   expect_entry_refused(of_shape("[9223372036854775808]"), {"a size was expected"});
-  // The number of elements wraps around to 2, and that of bytes to 8, in 64 bits.
+  // In 64 bits the number of elements wraps around to 2 and the number of bytes to 8.
   expect_entry_refused(of_shape("[4294967296,4294967296,2]"), {"does not fill its 8 bytes"});
   expect_entry_refused(of_shape("[4611686018427387906]"), {"does not fill its 8 bytes"});
 }
 
-TEST(Safetensors, BadDataEndsAProgramWithFour) {
+TEST(Safetensors, BadDataEndsAProgramWithExitCode4) {
   EXPECT_EQ(exit_code(ErrorKind::kData), 4);
 }
 

@@ -12,14 +12,14 @@
 namespace saddle::model {
 namespace {
 
-// Logits of the probabilities 0.1, 0.4, 0.2, 0.3.
+// Logits for the probabilities 0.1, 0.4, 0.2, 0.3.
 const std::vector<double> kLogits = {std::log(0.1), std::log(0.4), std::log(0.2), std::log(0.3)};
 
 int32_t sample(const SamplingOptions& options, double uniform) {
   return sample_token<double>(kLogits, options, uniform);
 }
 
-// The share of [0, 1) that draws each token.
+// The share of [0, 1) for which each token is drawn.
 std::map<int32_t, double> shares(const SamplingOptions& options) {
   constexpr int kCount = 10000;
   std::map<int32_t, double> result;
@@ -38,12 +38,12 @@ TEST(Sampling, DrawsEveryTokenWithItsProbability) {
   expect_shares({}, {{0, 0.1}, {1, 0.4}, {2, 0.2}, {3, 0.3}});
 }
 
-// At temperature 1/2 probabilities go with their squares: 1, 16, 4, 9 of 30.
+// At temperature 1/2 the new probabilities are proportional to the squares: 1, 16, 4, 9 of 30.
 TEST(Sampling, TemperatureSharpens) {
   expect_shares({.temperature = 0.5}, {{0, 1 / 30.}, {1, 16 / 30.}, {2, 4 / 30.}, {3, 9 / 30.}});
 }
 
-TEST(Sampling, TemperatureZeroTakesTheLargestAndOfEqualsTheFirst) {
+TEST(Sampling, TemperatureZeroTakesTheFirstOfTheLargest) {
   for (const double uniform : {0.0, 0.5, 0.999}) EXPECT_EQ(sample({.temperature = 0}, uniform), 1);
   const std::vector<float> equal = {1, 3, 3, 2};
   EXPECT_EQ(sample_token<float>(equal, {.temperature = 0}, 0.9), 1);
@@ -62,12 +62,12 @@ TEST(Sampling, TopPKeepsTheSmallestSetThatReachesIt) {
   expect_shares({.top_k = 3, .top_p = 0.7}, {{1, 4 / 7.}, {3, 3 / 7.}});
 }
 
-TEST(Sampling, LargeLogitsAreNoTrouble) {
+TEST(Sampling, LargeLogitsDoNotOverflow) {
   const std::vector<float> logits = {-1e30F, 1e30F, 5};
   EXPECT_EQ(sample_token<float>(logits, {}, 0.999999), 1);
 }
 
-TEST(Sampling, RefusesWhatIsNoDistribution) {
+TEST(Sampling, RefusesInvalidOptionsAndLogits) {
   const std::vector<float> logits = {0, std::numeric_limits<float>::quiet_NaN()};
   expect_error(ErrorKind::kNumeric, {"token 1", "nan"},
                [&] { sample_token<float>(logits, {}, 0); });

@@ -1,4 +1,4 @@
-// Rounding to bfloat16 against a comparison of distances to the two neighbours.
+// Rounding to bfloat16 compared with the distances to the two neighbours.
 #include "num/bf16.h"
 
 #include <gtest/gtest.h>
@@ -12,15 +12,15 @@ float from_bits(uint32_t bits) {
   return std::bit_cast<float>(bits);
 }
 
-// The value of finite bits, exactly; those one step beyond the largest finite number count as the
-// number 2^128 that they would be without infinity.
+// The exact value of finite bits. The bits one step beyond the largest finite number count as
+// 2^128, the number that they would be without infinity.
 double magnitude(uint32_t upper) {
   const int exponent = static_cast<int>(upper >> 7 & 0xff);
   const double fraction = static_cast<double>(upper & 0x7f) / 128;
   return exponent == 0 ? std::ldexp(fraction, -126) : std::ldexp(1 + fraction, exponent - 127);
 }
 
-// The upper half that is nearest to a finite x, the even one of two that are equally near.
+// The upper half that is nearest to a finite x; of two equally near ones the even one.
 uint32_t nearest(uint32_t bits) {
   const uint32_t below = bits >> 16 & 0x7fff;
   const double x = std::abs(static_cast<double>(from_bits(bits)));

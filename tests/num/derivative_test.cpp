@@ -12,8 +12,8 @@ namespace saddle::num {
 
 using Complex = std::complex<double>;
 
-// What the functions that are not the C library's mean over complex numbers; here, where they do
-// not hide those of real numbers.
+// The functions that the C library lacks, for complex numbers; placed here so that they do not hide
+// those for real numbers.
 static Complex rsqrt(Complex x) {
   return 1.0 / std::sqrt(x);
 }
@@ -25,8 +25,8 @@ namespace {
 
 using DD = Dual<Dual<double>>;
 
-// A formula that is written once and evaluated over double, dual numbers, jets, nested dual numbers
-// and complex numbers. Constants are written in the type of a plane.
+// Formulas are written once and evaluated over double, dual numbers, jets, nested dual numbers and
+// complex numbers. Constants have the type of a plane.
 struct ExpOf {
   static constexpr const char* kName = "exp";
   template <class S>
@@ -113,7 +113,7 @@ void check(F f, G nested) {
     SCOPED_TRACE(std::string(F::kName) + " at " + std::to_string(x));
     const double value = f(x);
     const double first = complex_step(f, x, 0);
-    // Some dozen roundings of 1.1e-16 of terms of this size.
+    // About a dozen roundings of 1.1e-16 of terms of this size.
     const double size = 1 + std::abs(value) + std::abs(first) + std::abs(value) / (x * x);
     const double rounding = 5e-15 * size;
 
@@ -124,8 +124,8 @@ void check(F f, G nested) {
     EXPECT_NEAR(jet.v, value, rounding);
     EXPECT_NEAR(jet.d, first, rounding);
 
-    // Central differences: their own error is h^2 of the third derivative over 6, which is at most
-    // a few hundred at these points after division by x^3, and 1e-16 / h of rounding.
+    // Central differences: their error is h^2 / 6 times the third derivative, which is at most a
+    // few hundred at these points after division by x^3, plus 1e-16 / h of rounding.
     const double h = 1e-5 * x;
     EXPECT_NEAR(dual.t, (f(path(x, h)) - f(path(x, -h))) / (2 * h), 1e-8 * size);
     EXPECT_NEAR(jet.dd, (complex_step(f, x, h) - complex_step(f, x, -h)) / (2 * h),
@@ -158,7 +158,7 @@ TEST(Derivatives, InFloatMatchDouble) {
     const auto at = static_cast<float>(x);
     const Jet<float> jet =
         Mixed<float>{}(Jet<float>(at, static_cast<float>(kDirection), static_cast<float>(kBend)));
-    // Some ten roundings of 6e-8 of terms that grow like 1 / x^2.
+    // About ten roundings of 6e-8 of terms that grow like 1 / x^2.
     const double tolerance = 2e-6 * (1 + 1 / (x * x));
     EXPECT_NEAR(jet.v, wide.v, tolerance) << x;
     EXPECT_NEAR(jet.d, wide.d, tolerance) << x;
@@ -176,8 +176,8 @@ TEST(Sigmoid, HasFiniteDerivativesFarFromZero) {
   }
 }
 
-// NaN in one plane stays out of the planes before it, and reaches those after it.
-TEST(Derivatives, NanStaysInItsPlaneAndThoseAfter) {
+// NaN in one plane reaches the planes after it, but not those before it.
+TEST(Derivatives, NanReachesOnlyItsPlaneAndLaterOnes) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto f = Mixed<double>{};
   EXPECT_TRUE(std::isfinite(f(Dual<double>(1, nan)).v));

@@ -1,4 +1,4 @@
-// float and double functions against the C library's.
+// The float and double functions against those of the C library.
 #include "num/real.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ constexpr double kInfD = std::numeric_limits<double>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr double kNanD = std::numeric_limits<double>::quiet_NaN();
 
-// The distance in units of the last place of the expected number.
+// The distance in units in the last place of the expected number.
 template <class T>
 double ulps(T found, long double expected) {
   const auto rounded = static_cast<T>(expected);
@@ -26,9 +26,9 @@ double ulps(T found, long double expected) {
   return static_cast<double>(std::abs(static_cast<long double>(found) - expected) / unit);
 }
 
-// The polynomial's own rounding: its last steps add 1 + r (1 + ...) in two roundings of half a unit
-// of a number between 0.7 and 1.42, which is one unit below 1; the error of r (1e-8 of r) adds a
-// little.
+// The rounding of the polynomial: its last steps compute 1 + r (1 + ...) with two roundings of half
+// a unit of a number between 0.7 and 1.42, which is one unit below 1; the error of r (1e-8 of r)
+// adds slightly.
 constexpr double kExpUlps = 2;
 
 TEST(Exp, FloatIsWithinTwoUlpsOverItsRange) {
@@ -60,7 +60,7 @@ TEST(Exp, SmallArgumentsKeepTheirDigits) {
   EXPECT_EQ(exp(-0.0), 1.0);
 }
 
-// Near the smallest normal number: either zero or right, and never negative or large.
+// Near the smallest normal number the result is zero or correct, never negative or large.
 TEST(Exp, UnderflowsToZero) {
   for (float x = -110.0f; x < -86.0f; x += 0.013f) {
     const float found = exp(x);
@@ -121,7 +121,7 @@ TEST(Functions, AtTheEndsOfTheirRanges) {
   EXPECT_EQ(sigmoid(0.0f), 0.5f);
 }
 
-// exp's two, and one rounding each of the sum and the quotient.
+// Two ulps of exp, and one rounding each of the sum and the quotient.
 TEST(Sigmoid, IsWithinFourUlps) {
   for (double x = -86.0; x < 86.0; x += 0.0137) {
     const auto single = static_cast<float>(x);
@@ -131,7 +131,7 @@ TEST(Sigmoid, IsWithinFourUlps) {
   }
 }
 
-// A correctly rounded root and a correctly rounded quotient: one and a half units.
+// A correctly rounded square root and a correctly rounded quotient: one and a half units.
 TEST(Rsqrt, IsWithinTwoUlps) {
   for (double x = 1e-30; x < 1e30; x *= 1.37) {
     const auto single = static_cast<float>(x);

@@ -12,7 +12,7 @@ namespace saddle::ops {
 namespace {
 
 constexpr int64_t kWorkers = 2;
-constexpr int64_t kSize = 40000;  // more than one piece of a thread's work
+constexpr int64_t kSize = 40000;  // more than one piece of work for a thread
 // Decays, padding, does not decay, padding.
 const std::vector<AdamWSegment> kSegments = {{0, 20001, true}, {20032, 19000, false}};
 constexpr double kScales[] = {1.0, 0.37};
@@ -99,7 +99,7 @@ TEST(AdamW, MatchesTheFormulaOverSeveralSteps) {
   expect_near(numbers_of<float>(single.v), expected.v, 1e-11);
 }
 
-TEST(AdamW, LeavesWhatIsBetweenSegments) {
+TEST(AdamW, DoesNotChangePadding) {
   Context context(1);
   const auto before = numbers_of<float>(begin<float>(context).w);
   const State<float> state = updated<float>(context, 3);
@@ -121,7 +121,7 @@ TEST(AdamW, DoesNotDependOnTheNumberOfThreads) {
             numbers_of<float>(updated<float>(one, 2).w));
 }
 
-// Steps of 1e-5 are 168 units of a float of size 1: none may be lost.
+// Steps of 1e-5 are 168 units in the last place of a float near 1: none may be lost.
 TEST(AdamW, SmallStepsMoveEveryWeight) {
   Context context(1);
   constexpr int64_t kCount = 100;
@@ -135,7 +135,7 @@ TEST(AdamW, SmallStepsMoveEveryWeight) {
     adamw_update<float>(context, {.lr = 1e-5, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .step = t},
                         all, scale, g, w, m, v);
   }
-  // A constant gradient has a step of lr exactly; each of 100 subtractions rounds by 3e-8.
+  // With a constant gradient each step is exactly lr; each of 100 subtractions rounds by 3e-8.
   for (const float x : numbers_of<float>(w)) EXPECT_NEAR(x, 1 - 100 * 1e-5, 100 * 3e-8);
 }
 

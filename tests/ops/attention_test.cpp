@@ -1,4 +1,4 @@
-// Attention as one operation against its steps, and what only it promises.
+// Attention as one operation against its steps, and properties of its own.
 #include "ops/attention.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,8 @@ Results<S> in_steps(Context& context, AttentionShape shape) {
   const Tensor<S> s(context, 1, rows, T), ds(context, 1, rows, T);
   attention_scores_forward<S>(context, shape, q, k, s);
   causal_softmax_forward<S>(context, shape, s, s);
-  // What multiplies the values may be rounded; the softmax's adjoint takes p as it was.
+  // The probabilities that multiply the values may be rounded; the adjoint of the softmax takes the
+  // unrounded p.
   const Tensor<S> p(context, 1, rows, T);
   if (shape.round_probabilities) {
     round_bf16<S>(context, s, p);
@@ -70,7 +71,7 @@ void expect_near(const std::vector<T>& found, const std::vector<T>& expected, do
   EXPECT_LE(largest_difference(found, expected), tolerance);
 }
 
-// `of_values`: the tolerance of what p multiplies the values or their adjoints for, o and dv.
+// `of_values`: the tolerance of o and dv, the products of p with the values or their adjoints.
 template <class S>
 void expect_fused_matches_steps(AttentionShape shape, double tolerance, double of_values) {
   Context context(2);
@@ -87,17 +88,17 @@ void expect_fused_matches_steps(AttentionShape shape, double tolerance) {
 }
 
 TEST(Attention, MatchesItsSteps) {
-  // The same formulas with sums in another order: some ten units of numbers of size 10.
+  // The same formulas with sums in another order: about ten roundings of numbers near 10.
   expect_fused_matches_steps<double>(kShape, 1e-13);
   expect_fused_matches_steps<Dual<double>>(kShape, 1e-12);
   expect_fused_matches_steps<float>(kShape, 2e-5);
   expect_fused_matches_steps<Dual<float>>(kShape, 1e-4);
 }
 
-// Only o and dv see rounded probabilities, so dq and dk agree as without rounding. Where sums
-// differ by a unit a rounding may fall on the other side, by a step of p from 2^-8 to 2^-7 of it,
-// in about one of 10^4 probabilities of this size; the largest of those is some 0.1, its value of
-// size 4.
+// Only o and dv use rounded probabilities, so dq and dk agree as without rounding. Where sums
+// differ in the last place, a probability may round to the other side, a step of 2^-8 to 2^-7 of
+// it, in about one of 10^4 probabilities of this size; the largest of those is about 0.1,
+// multiplied by a value near 4.
 TEST(Attention, RoundsProbabilitiesLikeItsSteps) {
   AttentionShape shape = kShape;
   shape.round_probabilities = true;
@@ -109,10 +110,10 @@ TEST(Attention, RoundsProbabilitiesLikeItsSteps) {
   const std::vector<float> exact = fused<float>(context, kShape).o;
   const double largest = largest_difference(rounded, exact);
   EXPECT_GT(largest, 1e-4);  // it does round
-  EXPECT_LE(largest, 0.02);  // by 2^-9 of a mean of values of size 4
+  EXPECT_LE(largest, 0.02);  // by 2^-9 of a mean of values near 4
 }
 
-// Heads are separate tasks; in a task the order of every sum is the same.
+// Heads are separate tasks; within a task the order of every sum is fixed.
 TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
   Context one(1), two(2), three(3);
   const auto expected = fused<Dual<double>>(one, kShape);
@@ -142,7 +143,8 @@ TEST(Attention, SeesNoKeyAfterItsQuery) {
   EXPECT_NE(numbers_of<float>(o.view().row_range(150, 50)), after);
 }
 
-// q, k and v side by side in one tensor, as a fused projection makes them, and their adjoints too.
+// q, k and v, and also their adjoints, as column ranges of one tensor, as a fused projection makes
+// them.
 TEST(Attention, TakesColumnRangesOfOneTensor) {
   Context context(1);
   const auto expected = fused<float>(context, kShape);
@@ -156,7 +158,7 @@ TEST(Attention, TakesColumnRangesOfOneTensor) {
   attention_forward<float>(context, kShape, part(qkv, 0), part(qkv, 1), part(qkv, 2), o);
   attention_adjoint<float>(context, kShape, part(qkv, 0), part(qkv, 1), part(qkv, 2), d_o,
                            part(d_qkv, 0), part(d_qkv, 1), part(d_qkv, 2));
-  // The library may add in another order for other strides.
+  // The library may add in a different order for different strides.
   expect_near(numbers_of<float>(o), expected.o, 1e-5);
   expect_near(numbers_of<float>(part(d_qkv, 0)), expected.dq, 1e-5);
   expect_near(numbers_of<float>(part(d_qkv, 1)), expected.dk, 1e-5);

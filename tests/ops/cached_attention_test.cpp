@@ -30,7 +30,7 @@ std::vector<T> whole(Context& context, View<const T> q, View<const T> k, View<co
   return numbers_of<T>(o);
 }
 
-// In pieces that end at `ends`, each over the keys up to its end.
+// In pieces that end at `ends`, each with the keys up to its end.
 template <class T>
 std::vector<T> in_pieces(Context& context, View<const T> q, View<const T> k, View<const T> v,
                          const std::vector<int64_t>& ends) {
@@ -47,14 +47,14 @@ std::vector<T> in_pieces(Context& context, View<const T> q, View<const T> k, Vie
 
 template <class T>
 double error_in_pieces(const std::vector<int64_t>& ends) {
-  Context context(ends.size() < 10 ? 2 : 1);  // many small pieces leave little to share
+  Context context(ends.size() < 10 ? 2 : 1);  // small pieces leave nothing to divide
   const auto q = random_tensor<T>(context, kWorkers, kPositions, kCols, 1);
   const auto k = random_tensor<T>(context, kWorkers, kPositions, kCols, 2);
   const auto v = random_tensor<T>(context, kWorkers, kPositions, kCols, 3);
   return largest_difference(in_pieces<T>(context, q, k, v, ends), whole<T>(context, q, k, v));
 }
 
-// Values are of the order of 1; 300 terms summed in another order differ in the last two digits.
+// Values are of order 1; 300 terms summed in a different order differ in the last two digits.
 TEST(CachedAttention, EqualsAttentionOverWholeSequences) {
   std::vector<int64_t> one_by_one;
   for (int64_t end = 1; end <= kPositions; ++end) one_by_one.push_back(end);

@@ -18,7 +18,7 @@ namespace {
 using num::Dual;
 
 constexpr int64_t kWorkers = 2;
-constexpr int64_t kManyRows = kHeadRows + 133;  // two chunks, the second one short
+constexpr int64_t kManyRows = kHeadRows + 133;  // two chunks, the second one smaller
 constexpr int64_t kWidth = 12;
 constexpr int64_t kVocabulary = 41;
 constexpr double kWeights[] = {0.5, 0.25};
@@ -84,14 +84,14 @@ void expect_head_matches_stored_logits(double tolerance) {
 }
 
 TEST(Head, MatchesLinearAndCrossEntropy) {
-  // Sums over up to 1157 rows in another order, of numbers up to 100.
+  // Sums over up to 1157 rows in a different order, of numbers up to 100.
   expect_head_matches_stored_logits<double>(1e-12);
   expect_head_matches_stored_logits<Dual<double>>(1e-11);
   expect_head_matches_stored_logits<float>(2e-4);
 }
 
-// The gradient of the table from `calls` calls of `rows` rows each, added up in its memory, as
-// microbatches of an update do. Numbers, targets and weights are the same in every type.
+// The gradient of the table accumulated over `calls` calls of `rows` rows each, as over the
+// microbatches of an update. Numbers, targets and weights are the same for every type.
 template <class T>
 std::vector<double> table_gradient(int64_t calls, int64_t rows) {
   Context context(2);
@@ -129,10 +129,10 @@ double relative_error(const std::vector<double>& found, const std::vector<double
   return or_infinity(std::sqrt(difference / size));
 }
 
-// Float sums over the rows of a chunk and adds chunk to chunk in float. Each of the additions of
-// one number errs by up to half a unit, 6e-8 of the sum so far; errors of both signs grow with the
-// root of their number: 32 for 1,024 of them, which is 2e-6.
-TEST(Head, TheTablesGradientInFloatHoldsForAnyNumberOfChunks) {
+// With float, the sum over the rows of a chunk and the sum over chunks are in float. Each addition
+// has an error of up to half a unit, 6e-8 of the sum so far; errors of both signs grow with the
+// square root of their number: 32 for 1,024 of them, which is 2e-6.
+TEST(Head, TableGradientInFloatIsAccurateForAnyNumberOfChunks) {
   for (const int64_t rows : {1L, 100L, kHeadRows, kHeadRows + 1, 4 * kHeadRows}) {
     EXPECT_LT(relative_error(table_gradient<float>(1, rows), table_gradient<double>(1, rows)), 2e-6)
         << rows << " rows";
@@ -187,8 +187,8 @@ TEST(Head, ScratchIsWhatItSays) {
   }
 }
 
-// One tile after another holds the largest logit, and the exponentials of the others underflow.
-TEST(Head, TilesOfVeryDifferentSizeAreMergedRight) {
+// Each tile in turn holds the largest logit, and the exponentials of the others underflow.
+TEST(Head, TilesWithVeryDifferentLogitsAreMergedCorrectly) {
   Context context(1);
   constexpr int64_t kPieces = 3 * kHeadColumns;
   const Tensor<float> x(context, 1, 3, 1), table(context, 1, kPieces, 1), losses(context, 1, 3, 1),
@@ -206,8 +206,8 @@ TEST(Head, TilesOfVeryDifferentSizeAreMergedRight) {
   head_loss_and_gradient<float>(context, x, table, targets, weight, losses, dx, dtable);
   const auto found = numbers_of<float>(losses);
   const double columns = static_cast<double>(kHeadColumns);
-  // Two rows choose evenly among the pieces of one tile, the third among all; units of float at 300
-  // are 3e-5.
+  // Two rows have a uniform distribution over the columns of one tile, the third over all columns;
+  // the spacing of floats at 300 is 3e-5.
   EXPECT_NEAR(found[0], std::log(columns), 1e-4);
   EXPECT_NEAR(found[1], std::log(columns), 1e-4);
   EXPECT_NEAR(found[2], std::log(3 * columns), 1e-6);
@@ -265,7 +265,7 @@ TEST_F(CrossEntropyTest, IgnoredTargetsHaveNoLossAndNoGradient) {
   EXPECT_EQ(dz, std::vector<float>(6, 0));
 }
 
-// Sums over a large vocabulary keep float's precision: one more unit for the whole of it.
+// Sums over a large vocabulary keep the precision of float: one more unit for the whole sum.
 TEST_F(CrossEntropyTest, KeepsItsPrecisionOverALargeVocabulary) {
   std::vector<float> logits(65536);
   std::vector<double> wide(logits.size());
@@ -277,7 +277,7 @@ TEST_F(CrossEntropyTest, KeepsItsPrecisionOverALargeVocabulary) {
   EXPECT_NEAR(row<float>(logits, 9).first, row<double>(wide, 9).first, 2e-6);
 }
 
-TEST_F(CrossEntropyTest, NanIsSeenWhereverItStands) {
+TEST_F(CrossEntropyTest, NanIsDetectedAtEveryPosition) {
   for (const size_t place : {0u, 1u, 40u, 98u}) {
     std::vector<float> logits(99, 0.5f);
     logits[place] = std::numeric_limits<float>::quiet_NaN();

@@ -1,4 +1,4 @@
-// The head over more logits than 32 bits count: 128 sequences of 1,024 rows over 32,000 pieces.
+// The head with more logits than 32 bits can count: 128 sequences of 1,024 rows over 32,000 pieces.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ constexpr int64_t kWidth = 8;
 constexpr int64_t kVocabulary = 32000;
 static_assert(kRows * kVocabulary > int64_t{1} << 31);
 
-// Loss and gradient by x of one row, in double by the formulas in ops/head.h.
+// Loss and gradient with respect to x of one row, in double by the formulas in ops/head.h.
 struct RowResult {
   double loss = 0;
   std::vector<double> dx = std::vector<double>(kWidth);
@@ -65,11 +65,11 @@ TEST(LargeHead, MoreLogitsThan32BitsCount) {
   const std::vector<float> host_table = numbers_of<float>(table.view());
   const std::vector<float> host_losses = numbers_of<float>(losses.view());
   const std::vector<float> host_dx = numbers_of<float>(dx.view());
-  // Rows of the beginning, around the 2^31st logit (row 67,108), and of the end.
+  // Rows at the beginning, around logit 2^31 (row 67,108), and at the end.
   for (const int64_t m : {int64_t{0}, int64_t{1}, int64_t{67107}, int64_t{67108}, int64_t{67109},
                           int64_t{90000}, kRows - 1025, kRows - 1}) {
     const RowResult expected = row_in_double(&host_x[m * kWidth], host_table, targets[m], weight);
-    // Sums of 32,000 terms in blocks: some ten float roundings of a loss near 12, of a dx near 1.
+    // Sums of 32,000 terms in blocks: about ten float roundings of a loss near 12 and a dx near 1.
     EXPECT_NEAR(host_losses[m], expected.loss, 2e-5) << "row " << m;
     for (int64_t c = 0; c < kWidth; ++c) {
       EXPECT_NEAR(host_dx[m * kWidth + c], expected.dx[c], 1e-5) << "row " << m;

@@ -1,4 +1,4 @@
-// What the linear map refuses: strides of another number of workers would read past the end.
+// The linear map refuses a different number of workers, whose strides would read past the end.
 #include "ops/linear.h"
 
 #include <gtest/gtest.h>

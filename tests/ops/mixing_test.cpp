@@ -16,8 +16,8 @@ namespace {
 
 using backend::Tensor;
 
-// Sizes that end inside a block of columns, the first one in its third, with padding behind each
-// tensor.
+// Sizes that end inside a block of columns, the first one in its third block, with padding after
+// each tensor.
 constexpr int64_t kColumns = 36160;
 const std::vector<AdamWSegment> kSegments = {{0, 36000, true}, {36032, 70, false}};
 
@@ -38,7 +38,7 @@ std::vector<T> random_values(int64_t workers, uint64_t seed, bool positive = fal
   return values;
 }
 
-// A matrix whose rows and columns sum to 1, and that is not symmetric.
+// A matrix that is not symmetric, and whose rows and columns sum to 1.
 std::vector<double> some_matrix(int64_t workers) {
   std::vector<double> matrix(static_cast<size_t>(workers * workers));
   for (int64_t i = 0; i < workers; ++i) {
@@ -106,14 +106,14 @@ void compare_mix(double tolerance) {
   }
 }
 
-// Numbers up to 4, a handful of roundings.
+// Numbers up to 4, with a few roundings.
 TEST(Mix, IsTheSumOfTheRowsAndKeepsTheMean) {
   compare_mix<double>(2e-15);
   compare_mix<float>(1e-6);
 }
 
-// float(1/3) is more than a third: three of them would let the weights grow.
-TEST(Mix, EqualWorkersStayAsTheyAre) {
+// float(1/3) is more than a third: three of them would make the weights grow.
+TEST(Mix, DoesNotChangeEqualWorkers) {
   for (const int64_t workers : {3, 5, 7}) {
     Context context(1);
     Tensor<float> x(context, workers, 1, kColumns);
@@ -134,8 +134,8 @@ TEST(Mix, RefusesAMatrixOfAnotherSize) {
                [&] { mix<double>(arenas.context, some_matrix(2), arenas.weights); });
 }
 
-// One pass gives the bits of mixing and AdamW one after the other, on any number of threads, and
-// leaves gradients and padding alone.
+// One pass gives the same bits as mixing and AdamW one after the other, on any number of threads,
+// and does not change gradients and padding.
 template <class T>
 void compare_with_two_passes() {
   for (const int64_t workers : {2, 3, 5}) {
@@ -230,7 +230,7 @@ TEST(WorkerMean, AndConsensusDistance) {
   EXPECT_EQ(consensus_distance<float>(context, x.view().worker_range(0, 1)), 0);
   EXPECT_EQ(backend::to_host<float>(x.view().worker_range(1, 2)),
             std::vector<float>(values.begin() + kColumns, values.end()))
-      << "the mean leaves the workers alone";
+      << "computing the mean does not change the workers";
 }
 
 }  // namespace

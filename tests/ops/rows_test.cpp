@@ -1,5 +1,5 @@
-// What single operations on rows promise beyond the operations table: aliases, exact values,
-// scratch, and independence of the threads.
+// Properties of single row operations beyond the operations table: aliasing, exact values, scratch,
+// and independence of the number of threads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -114,8 +114,8 @@ TEST(Rope, TablesAreRoundedOnce) {
   }
 }
 
-// What comes out, at every position, against float64 from the formula.
-TEST(Rope, TurnsRightAtEveryPosition) {
+// The result at every position against the formula in float64.
+TEST(Rope, RotatesCorrectlyAtEveryPosition) {
   Context context(2);
   constexpr int64_t kPositions = 1024;
   constexpr int64_t kHalf = 32;
@@ -125,7 +125,7 @@ TEST(Rope, TurnsRightAtEveryPosition) {
   const auto before = numbers_of<float>(x);
   rope_forward<float>(context, {cos.view(), sin.view()}, kPositions, x.view());
   const auto after = numbers_of<float>(x);
-  // Half a unit of float (2^-24) for the product, for the sum, and half of that for the table.
+  // Half a unit of float (2^-24) each for the product and the sum, and half of that for the table.
   constexpr double kRounding = 2.5 * 0x1p-24;
   double worst = 0;
   for (int64_t t = 0; t < kPositions; ++t) {
@@ -146,7 +146,7 @@ TEST(Rope, TurnsRightAtEveryPosition) {
   EXPECT_GT(worst, 0);
 }
 
-// The dot product of a turned query and a turned key depends on their distance alone.
+// The dot product of a rotated query and a rotated key depends only on their distance.
 TEST(Rope, DotProductsDependOnTheDistance) {
   Context context(1);
   const Tensor<double> cos(context, 1, 20, 4), sin(context, 1, 20, 4);
@@ -167,7 +167,7 @@ TEST(Rope, DotProductsDependOnTheDistance) {
   EXPECT_GT(std::abs(score(3, 0) - score(4, 0)), 1e-3);
 }
 
-TEST(Rope, AdjointTurnsBack) {
+TEST(Rope, AdjointRotatesBack) {
   Context context(2);
   const Tensor<float> cos(context, 1, 9, 3), sin(context, 1, 9, 3);
   rope_tables<float>(100, cos, sin);
@@ -275,7 +275,7 @@ TEST(Reduce, SumsInDoubleForEachWorker) {
       product += static_cast<long double>(a[i]) * b[i];
       total += a[i];
     }
-    // 36,004 additions in double to numbers up to 36,004, and up to 400.
+    // 36,004 additions in double, of numbers that sum to up to 36,004 and up to 400.
     EXPECT_NEAR(squares[n], square, 1e-9);
     EXPECT_NEAR(dots[n], product, 1e-11);
     EXPECT_NEAR(sums[n], total, 1e-11);
@@ -307,7 +307,7 @@ TEST(Reduce, SeesEveryNonFiniteNumber) {
   }
 }
 
-// The square of a large float is no infinity in double.
+// The square of a large float is finite in double.
 TEST(Reduce, SquaresOfLargeNumbersAreFinite) {
   Context context(1);
   const Tensor<float> x(context, 1, 1, 2);

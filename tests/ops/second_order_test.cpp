@@ -1,5 +1,5 @@
-// The second-order sweeps against the forwards run over jets, which share the row functions but not
-// the algebra of products, attention and head: tangents, and <dy, y''>.
+// The second-order sweeps against the forwards over jets: tangents, and <dy, y''>. They share the
+// row functions but not the algebra of products, attention and head.
 #include <gtest/gtest.h>
 
 #include "ops/attention_second_order.h"
@@ -79,15 +79,16 @@ void expect_tangents(View<const T> y_t, View<const Jet<double>> y, double tolera
 void expect_terms(const std::vector<double>& found, const std::vector<double>& expected,
                   double tolerance) {
   for (size_t g = 0; g < expected.size(); ++g) {
-    // The terms are sums with cancellation: against their size over all directions.
+    // The terms are sums with cancellation, so errors are relative to their size over all
+    // directions.
     double largest = 0;
     for (const double term : expected) largest = std::max(largest, std::abs(term));
     EXPECT_NEAR(found[g], expected[g], tolerance * largest) << "direction " << g;
   }
 }
 
-// Rounding: a few hundred operations a number in the tangents, a sum of thousands of them with
-// cancellation in the terms.
+// Rounding: a few hundred operations per number in the tangents, and in the terms a sum of
+// thousands of them with cancellation.
 template <class T>
 constexpr double kTolerance = std::is_same_v<T, float> ? 2e-5 : 1e-12;
 
@@ -146,7 +147,7 @@ TYPED_TEST(SecondOrder, Swiglu) {
   expect_terms(this->forms_, terms_of<T>(a, da), kTolerance<T>);
 }
 
-// Two heads of 8 over 150 positions: a whole block of queries and a short one.
+// Two heads of 8 over 150 positions: a whole block of queries and a smaller one.
 TYPED_TEST(SecondOrder, Attention) {
   using T = TypeParam;
   Context& context = this->context_;
@@ -158,7 +159,7 @@ TYPED_TEST(SecondOrder, Attention) {
   attention_second_order<T>(context, shape, q.value, k.value, v.value, d_o, q.tangents, k.tangents,
                             v.tangents, o_t.view(), this->forms_);
 
-  // In steps, all scores stored.
+  // In steps that store all scores.
   const int64_t score_rows = shape.sequences * shape.heads * shape.positions;
   const Tensor<Jet<double>> s(context, kDirections, score_rows, shape.positions),
       o(context, kDirections, rows, cols);
@@ -169,7 +170,7 @@ TYPED_TEST(SecondOrder, Attention) {
   expect_terms(this->forms_, terms_of<T>(o, d_o), kTolerance<T>);
 }
 
-// Under autocast the probabilities that meet the values are rounded, with derivative 1.
+// Under autocast the probabilities that multiply the values are rounded, with derivative 1.
 TYPED_TEST(SecondOrder, AttentionWithRoundedProbabilities) {
   if constexpr (std::is_same_v<TypeParam, float>) {
     Context& context = this->context_;
@@ -181,7 +182,7 @@ TYPED_TEST(SecondOrder, AttentionWithRoundedProbabilities) {
     attention_second_order<float>(context, shape, q.value, k.value, v.value, d_o, q.tangents,
                                   k.tangents, v.tangents, o_t.view(), this->forms_);
 
-    // Over jets of float, whose rounding touches values alone.
+    // Over jets of float, where only values are rounded.
     const auto jets = [&](const Moving<float>& moving) {
       Tensor<Jet<float>> all(context, kDirections, 20, 8);
       copy<float>(context, moving.value.view().repeat(kDirections), all.view().plane(0));
@@ -197,8 +198,8 @@ TYPED_TEST(SecondOrder, AttentionWithRoundedProbabilities) {
     EXPECT_LT(relative_difference(numbers_of<float>(o_t.view()), expected), 1e-5);
     const std::vector<float> second = numbers_of<float>(o.view().plane(2));
     const std::vector<float> adjoint = numbers_of<float>(d_o.view());
-    // What is not rounded in the adjoint: the softmax's part meets do v^T, not its rounded twin, so
-    // both sides are the same sums in another order.
+    // The adjoint does not round do v^T, which multiplies the softmax's part, so both sides are the
+    // same sums in a different order.
     std::vector<double> terms(kDirections);
     for (size_t i = 0; i < second.size(); ++i) {
       terms[i / adjoint.size()] +=
@@ -230,7 +231,7 @@ TYPED_TEST(SecondOrder, Head) {
   const Tensor<Jet<double>> losses(context, kDirections, rows, 1);
   head_loss<Jet<double>>(context, x.jets(context), table.jets(context), all_targets, losses.view());
   const std::vector<num::Wide<Jet<double>>> sums = sum<Jet<double>>(context, losses.view());
-  // Only the part of second order in x and E: x and E move along straight lines, so all of it.
+  // The second derivatives of x and E are zero, so this is the whole second-order part.
   std::vector<double> expected;
   for (const auto& loss : sums) expected.push_back(weight * loss.dd);
   expect_terms(this->forms_, expected, kTolerance<T>);

@@ -1,4 +1,4 @@
-// What holds for every row of the operations table, in every shape.
+// Properties of every row of the operations table, in every shape.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 using num::Dual;
 using num::Jet;
 
-// Sums of at most a few thousand terms in double: a few thousand roundings of 1.1e-16, random in
+// Sums of at most a few thousand terms in double: a few thousand roundings of 1.1e-16 with random
 // sign, of terms that may cancel to a tenth of their size.
 constexpr double kDoubleTolerance = 1e-13;
 
@@ -33,7 +33,7 @@ double dot(const Values& x, const Values& y) {
   return sum;
 }
 
-// The size that terms of a dot product have, against which its error is measured.
+// The size of the terms of a dot product; its error is relative to this.
 double dot_scale(const Values& x, const Values& y) {
   double sum = 0;
   for (size_t i = 0; i < x.size(); ++i) sum += norm(x[i]) * norm(y[i]);
@@ -64,7 +64,7 @@ void expect_close(const Values& found, const Values& expected, double tolerance,
   }
 }
 
-// The operations that `fits` lets through.
+// The operations that `fits` accepts.
 template <class Fits>
 std::vector<Operation> operations_where(Fits fits) {
   std::vector<Operation> chosen;
@@ -101,7 +101,7 @@ class OperationTest : public ::testing::TestWithParam<Operation> {
     return draw(op_.outputs(sizes_), sizes_.workers, 0, 4, true);
   }
 
-  // The inputs with each tensor in its turn all zero, and with all of them zero.
+  // The inputs with each tensor in turn set to zero, and with all of them zero.
   std::vector<Values> points_with_zeros() const {
     std::vector<Values> points = {zeros_like(inputs())};
     for (size_t slot = 0; slot < inputs().size(); ++slot) {
@@ -111,7 +111,7 @@ class OperationTest : public ::testing::TestWithParam<Operation> {
     return points;
   }
 
-  // Outputs and gradients at `values`, all planes after the first zero.
+  // Outputs and gradients at `values`, with all planes after the first set to zero.
   template <class S>
   Trial<S> run(const Values& values, TrialOptions options = {}) {
     return run_along<S>(values, zeros_like(values), options);
@@ -157,9 +157,9 @@ class OperationTest : public ::testing::TestWithParam<Operation> {
   }
 };
 
-class DerivativeTest : public OperationTest {};     // of forwards that are differentiated
-class AdjointTest : public OperationTest {};        // of those with an adjoint
-class OutputAdjointTest : public OperationTest {};  // of adjoints that take d_out, not weights
+class DerivativeTest : public OperationTest {};     // forwards that are differentiated
+class AdjointTest : public OperationTest {};        // operations with an adjoint
+class OutputAdjointTest : public OperationTest {};  // adjoints that take d_out, not weights
 
 TEST_P(OperationTest, ValuesMatchPlainLoops) {
   for_shapes([&] {
@@ -187,7 +187,8 @@ TEST_P(DerivativeTest, TangentsMatchTheComplexStep) {
   });
 }
 
-// Where values are zero the derivatives are not: nothing may be skipped for its value alone.
+// Where values are zero the derivatives are not: nothing may be skipped only because its value is
+// zero.
 TEST_P(DerivativeTest, TangentsAtZeroMatchTheComplexStep) {
   for_shapes([&] {
     const Values tangent = direction(2);
@@ -250,7 +251,7 @@ TEST_P(AdjointTest, SecondDerivativeMatchesTheHessian) {
       const Values Hv = hessian_times(point, v);
       const Trial<Jet<double>> jets = run_along<Jet<double>>(point, v);
       const Values second = jets.outputs(2);
-      // Where the Hessian is zero its terms, of the size of the outputs, cancel to a rounding.
+      // Where the Hessian is zero, its terms, as large as the outputs, cancel up to rounding.
       const double scale = dot_scale(adjoints(), jets.outputs(0));
       EXPECT_NEAR(dot(adjoints(), second), dot(v, Hv),
                   kDoubleTolerance * (dot_scale(v, Hv) + dot_scale(adjoints(), second) + scale));
@@ -261,7 +262,7 @@ TEST_P(AdjointTest, SecondDerivativeMatchesTheHessian) {
 TEST_P(AdjointTest, HessianInFloatMatchesDouble) {
   for_shapes([&] {
     const Values v = direction(2);
-    // Relative to the gradient where the Hessian is smaller: both are made of the same terms.
+    // Relative to the gradient if the Hessian is smaller: both consist of the same terms.
     const Values expected = hessian_times(v);
     const Values found = run_along<Dual<float>>(inputs(), v).gradients(1);
     const Values gradient = run<double>(inputs()).gradients(0);
@@ -274,8 +275,8 @@ TEST_P(AdjointTest, HessianInFloatMatchesDouble) {
   });
 }
 
-// Each worker of a run of several equals a run of its own, to the last bit: on one thread the order
-// of every sum is the same.
+// Each worker of a run with several equals a run with that worker alone, to the last bit: on one
+// thread the order of every sum is the same.
 TEST_P(OperationTest, WorkersAreIndependent) {
   for_shapes([&] {
     const auto expect_same = [&]<class S>(S) {
@@ -323,8 +324,8 @@ TEST_P(OperationTest, ColumnRangesOfWiderTensorsGiveTheSame) {
   });
 }
 
-// A trial begins with NaN in what is written: none of it is left, and what stood in accumulated
-// gradients is still in them.
+// A trial begins with NaN in the written tensors: none may remain, and accumulated gradients must
+// include their old contents.
 TEST_P(OperationTest, WritesAndAccumulatesAsDeclared) {
   for_shapes([&] {
     EXPECT_FALSE(holds_nan(run<double>(inputs()).outputs(0)));
@@ -353,7 +354,7 @@ TEST_P(OperationTest, NanReachesTheOutputs) {
   for_shapes([&] {
     for (size_t slot = 0; slot < inputs().size(); ++slot) {
       for (const bool last : {false, true}) {
-        // One row reads one piece only, the first.
+        // A single row reads only one piece, the first.
         if (last && op_.indices == Indices::kTokens && sizes_.rows() == 1) continue;
         Values planted = inputs();
         std::vector<double>& tensor = planted[slot];
@@ -380,7 +381,7 @@ TEST_P(OutputAdjointTest, NanReachesTheGradients) {
   });
 }
 
-TEST_P(DerivativeTest, NanInATangentReachesTheTangentsAlone) {
+TEST_P(DerivativeTest, NanInATangentReachesOnlyTheTangents) {
   for_shapes([&] {
     for (size_t slot = 0; slot < inputs().size(); ++slot) {
       Values planted = direction(2);

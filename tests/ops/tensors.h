@@ -1,4 +1,4 @@
-// Tensors with random numbers, and their numbers in host memory.
+// Makes tensors with random numbers, and copies numbers to host memory.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ Tensor<S> random_tensor(Context& context, int64_t workers, int64_t rows, int64_t
   return tensor;
 }
 
-// All planes of a view, one after the other.
+// All planes of a view, one after another.
 template <class S>
 std::vector<Plane<S>> numbers_of(View<S> view) {
   std::vector<Plane<S>> all;

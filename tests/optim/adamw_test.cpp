@@ -39,7 +39,7 @@ void set_values(Arena<T>& arena, uint64_t seed) {
   }
 }
 
-TEST(ClipScale, IsTheRatioPlusATinyNumber) {
+TEST(ClipScale, DividesByTheNormPlusATinyNumber) {
   EXPECT_EQ(clip_scale(0.5, 1.0), 1.0);
   EXPECT_EQ(clip_scale(0.0, 1.0), 1.0);
   EXPECT_DOUBLE_EQ(clip_scale(4.0, 1.0), 1.0 / 4.000001);
@@ -65,9 +65,9 @@ TEST(GradientNorms, AreThoseOfEachWorker) {
   }
 }
 
-// A gradient whose squares overflow float still has its norm, and one number that is not finite
-// makes the norm of its worker, and only that, not finite.
-TEST(GradientNorms, LargeAndNotFinite) {
+// If the squares of a gradient overflow float, its norm is still correct. A number that is not
+// finite makes only the norm of its worker not finite.
+TEST(GradientNorms, HandleLargeAndNonFiniteNumbers) {
   backend::Context context(1);
   Arena<float> gradients(context, small_layout(), kWorkers);
   std::vector<float> values(7 * kWorkers, 0.0F);
@@ -81,7 +81,7 @@ TEST(GradientNorms, LargeAndNotFinite) {
   EXPECT_TRUE(std::isinf(norms[2]));
 }
 
-// Three updates against the formula of the paper in a plain loop.
+// Three updates against the paper's formula in a plain loop.
 template <class T>
 void compare_with_plain_loop(double tolerance) {
   backend::Context context(2);
@@ -133,7 +133,7 @@ void compare_with_plain_loop(double tolerance) {
   }
 }
 
-// Numbers of order 1, three updates: a few roundings each.
+// Numbers of order 1 and three updates with a few roundings each.
 TEST(AdamW, DoubleAgreesWithAPlainLoop) {
   compare_with_plain_loop<double>(1e-14);
 }
@@ -156,7 +156,7 @@ TEST(AdamW, AChangedMomentIsUsed) {
   EXPECT_EQ(values_of(weights, 0)[0], 0.0);
 }
 
-// Of two workers whose gains 1 and 3 are mixed, the second has moments 1 and no gradient.
+// Two workers with gains 1 and 3 are mixed; the second has moments 1 and no gradient.
 TEST(AdamW, AChangedMomentOfAWorkerIsUsedWithMixing) {
   const config::OptimizerSettings settings;
   const auto gains_after = [&](ops::Mixing::Order order) {

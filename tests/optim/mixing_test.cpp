@@ -80,7 +80,7 @@ TEST(MixingMatrix, OnePeerTopologiesEntryByEntry) {
   }
 }
 
-// After a cycle of one_peer_exponential among 2^k workers everyone has the mean.
+// After a cycle of one_peer_exponential among 2^k workers every worker has the mean.
 TEST(MixingMatrix, ACycleOfOnePeerExponentialAveragesAPowerOfTwo) {
   for (const int64_t n : {2, 4, 8}) {
     std::vector<double> x(static_cast<size_t>(n), 0.0);
@@ -97,7 +97,7 @@ TEST(MixingMatrix, ACycleOfOnePeerExponentialAveragesAPowerOfTwo) {
   }
 }
 
-TEST(Weaken, LeavesAShareOfTheIdentity) {
+TEST(Weaken, AddsAShareOfTheIdentity) {
   Matrix matrix = {0.5, 0.5, 0, 0, 0.5, 0.5, 0.5, 0, 0.5};
   const Matrix whole = matrix;
   weaken(1.0, 3, matrix);
@@ -133,15 +133,15 @@ std::vector<double> gammas(std::optional<double> start_frac, std::optional<doubl
 
 using Values = std::vector<double>;
 
-// Rates that rise to 8 and fall to 0; the expected numbers are worked out by hand.
-TEST(AdaptiveConsensus, GammaByTheTable) {
+// Rates that rise to 8 and fall to 0; the expected numbers were computed by hand.
+TEST(AdaptiveConsensus, GammaMatchesTheTable) {
   const Values rates = {2, 4, 8, 8, 6, 4, 2, 0};
   const Values ones(8, 1.0);
   EXPECT_EQ(gammas(std::nullopt, std::nullopt, rates), ones);
   EXPECT_EQ(gammas(0.5, 1.0, rates), (Values{1, 1, 1, 1, 1, 4.0 / 6, 2.0 / 6, 0}));
   EXPECT_EQ(gammas(0.5, std::nullopt, rates), (Values{1, 1, 1, 1, 1, 4.0 / 6, 2.0 / 6, 0}));
   EXPECT_EQ(gammas(0.75, 2.0, rates), (Values{1, 1, 1, 1, 1, 1, 1, 0}));
-  // From inside the warmup, whose later rates are the largest: ceil(0.1 * 8) = 1.
+  // Starts during the warmup, before the largest rates: ceil(0.1 * 8) = 1.
   EXPECT_EQ(gammas(0.1, 2.0, rates), (Values{1, 0.25, 1, 1, 0.75 * 0.75, 0.25, 0.0625, 0}));
   EXPECT_EQ(gammas(0.0, 1.0, rates), (Values{0.25, 0.5, 1, 1, 0.75, 0.5, 0.25, 0}));
   EXPECT_EQ(gammas(0.0, 0.0, rates), ones) << "p = 0";
@@ -151,13 +151,14 @@ TEST(AdaptiveConsensus, GammaByTheTable) {
 
 TEST(AdaptiveConsensus, RefusesAWindowWithoutARate) {
   expect_error(ErrorKind::kConfig,
-               {"largest learning rate from update 8 of 8 on (start_frac 0.875)", "that is 0"}, [] {
+               {"largest learning rate from update 8 of 8 on (start_frac 0.875)", "which is 0"},
+               [] {
                  gammas(0.875, 1.0, {2, 4, 8, 8, 6, 4, 2, 0});
                });
   expect_error(ErrorKind::kConfig, {"from update 1 of 2"}, [] { gammas(0.0, 1.0, {0, 0}); });
 }
 
-// With the schedule of a run of 100 updates against the formulas of the schedule, written again.
+// The gamma of a run of 100 updates against an independent formula of its schedule.
 TEST(AdaptiveConsensus, FollowsTheScheduleOfARun) {
   config::OptimizerSettings settings;
   settings.lr = 0.008;

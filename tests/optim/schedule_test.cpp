@@ -7,7 +7,7 @@
 namespace saddle::optim {
 namespace {
 
-// lr 0.001, warmup 5% of 1,000 tokens, then a cosine to a tenth. The values were worked out by hand
+// lr 0.001, warmup 5% of 1,000 tokens, then a cosine to a tenth. The values were computed by hand
 // from the formula: at progress 1/4 the cosine term is (1 + sqrt(1/2)) / 2, at 1/3 it is 3/4.
 TEST(Schedule, AgreesWithATable) {
   const config::OptimizerSettings settings;

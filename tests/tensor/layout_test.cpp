@@ -7,7 +7,7 @@
 namespace saddle::tensor {
 namespace {
 
-TEST(Layout, PutsEveryTensorAtAnAlignedPlaceAfterTheOneBefore) {
+TEST(Layout, PlacesTensorsInOrderAtAlignedOffsets) {
   Layout layout;
   EXPECT_EQ(layout.add_matrix("a", 3, 7), 0);   // 21 numbers
   EXPECT_EQ(layout.add_vector("b", 64), 1);     // exactly one aligned piece

@@ -13,7 +13,7 @@ namespace {
 using num::Dual;
 using num::Jet;
 
-// [2 workers, 3 rows, 4 columns] in two planes; each number says where it lies.
+// [2 workers, 3 rows, 4 columns] in two planes; each number encodes its place.
 class ViewTest : public ::testing::Test {
  protected:
   ViewTest() {
@@ -63,7 +63,7 @@ TEST_F(ViewTest, APlaneIsATensorOfOrdinaryNumbers) {
   EXPECT_EQ(jets.plane(2).row(0, 0).load(1), 3);
 }
 
-TEST_F(ViewTest, MayBeReadWhereItMayBeWritten) {
+TEST_F(ViewTest, AWritableViewConvertsToAReadOnlyView) {
   const View<const Dual<float>> reading = view_;
   EXPECT_EQ(reading.row(0, 0).load(1).t, 25);
   const Span<const Dual<float>> span = view_.row(0, 0);
