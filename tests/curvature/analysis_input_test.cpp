@@ -1,4 +1,4 @@
-// What an analysis is given: checkpoints, directions, counts, caches; good and bad.
+// The input of an analysis, good and bad: checkpoints, directions, counts, caches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Tensors of a weight file as doubles, to be changed and written again.
+// Tensors of a weight file as doubles, which can be changed and written back.
 class Tensors {
  public:
   explicit Tensors(const Path& file) {
@@ -59,7 +59,7 @@ class AnalysisInput : public ::testing::Test {
     options_.random_samples = 1;
   }
 
-  // Refused before the directory of results is made.
+  // The analysis must refuse before it creates the directory of results.
   void expect_refusal(ErrorKind kind, const std::vector<std::string>& parts) {
     expect_error(kind, parts, [&] { analyze(options_); });
     EXPECT_FALSE(std::filesystem::exists(run_.output()));
@@ -72,8 +72,8 @@ class AnalysisInput : public ::testing::Test {
     expect_refusal(ErrorKind::kData, parts);
   }
 
-  // `file` becomes a copy of `other` when the first of two checkpoints is measured, and what was
-  // measured with it then would not be what was named at the start.
+  // `file` becomes a copy of `other` while the first of two checkpoints is measured; the results
+  // would then not belong to the file named at the start.
   void expect_change_noticed(const Path& file, const Path& other) {
     options_.checkpoints = {"epoch-005", "final"};
     const auto change = [&] {
@@ -96,7 +96,7 @@ class AnalysisInput : public ::testing::Test {
   AnalysisOptions options_ = run_.options();
 };
 
-TEST_F(AnalysisInput, ACheckpointThatIsNotThere) {
+TEST_F(AnalysisInput, AMissingCheckpoint) {
   options_.checkpoints = {"epoch-007"};
   expect_refusal(ErrorKind::kConfig,
                  {"no checkpoint 'epoch-007'", "epoch-005, epoch-005.state, epoch-010", "final"});
@@ -119,13 +119,13 @@ TEST_F(AnalysisInput, ADamagedCheckpoint) {
   expect_refusal(ErrorKind::kData, {"final.safetensors", "norm.weight", "inf"});
 }
 
-TEST_F(AnalysisInput, ARunWithoutWeightsToTakeAllOf) {
+TEST_F(AnalysisInput, ARunWithoutWeightsForAll) {
   for (const char* name : {"epoch-005", "epoch-010", "final"}) {
     std::filesystem::remove(run_.run() / (std::string(name) + ".safetensors"));
   }
   options_.checkpoints = {"all"};
   expect_refusal(ErrorKind::kConfig, {"no weights of an epoch", "final.state"});
-  // By name a state serves: it holds the same weights.
+  // By name a state file is accepted: it holds the same weights.
   options_.checkpoints = {"final.state.safetensors"};
   const Json content = measured("final.state");
   EXPECT_EQ(content["checkpoint"]["tokens"], 270 * 8);
@@ -133,7 +133,7 @@ TEST_F(AnalysisInput, ARunWithoutWeightsToTakeAllOf) {
   EXPECT_EQ(content["checkpoint"]["epoch"], 10);
 }
 
-TEST_F(AnalysisInput, StatesAreTheWeightsThatTheyHold) {
+TEST_F(AnalysisInput, StatesCountAsTheirWeights) {
   const std::vector<Checkpoint> found = find_checkpoints(
       run_.run(), run_.settings, {"final.state", "epoch-005", "epoch-010", "final"});
   ASSERT_EQ(found.size(), 2);
@@ -177,7 +177,7 @@ TEST_F(AnalysisInput, WeightsOfAnotherRunHaveNoPlaceInThisOne) {
   }
 }
 
-TEST_F(AnalysisInput, ADirectoryThatIsNoRun) {
+TEST_F(AnalysisInput, ADirectoryThatIsNotARun) {
   options_.run = run_.directory / "nowhere";
   expect_refusal(ErrorKind::kConfig, {"nowhere", "resolved.yaml"});
 }
@@ -215,19 +215,19 @@ TEST_F(AnalysisInput, BadDirections) {
   expect_refusal(ErrorKind::kConfig, {"two directions are named 'final'"});
 }
 
-TEST_F(AnalysisInput, ACheckpointThatChangesOnTheWay) {
+TEST_F(AnalysisInput, ACheckpointThatChangesDuringTheAnalysis) {
   expect_change_noticed(run_.run() / "final.safetensors", run_.run() / "epoch-005.safetensors");
 }
 
-TEST_F(AnalysisInput, ADirectionThatChangesOnTheWay) {
+TEST_F(AnalysisInput, ADirectionThatChangesDuringTheAnalysis) {
   const Path file = run_.directory / "step.safetensors";
   std::filesystem::copy_file(run_.run() / "epoch-010.safetensors", file);
   options_.directions = {file};
   expect_change_noticed(file, run_.run() / "epoch-005.safetensors");
 }
 
-// The name of a direction is that of its file, and what it holds counts.
-TEST_F(AnalysisInput, AnotherDirectionOfTheSameNameIsRefusedLater) {
+// The name of a direction is that of its file, but its contents also count.
+TEST_F(AnalysisInput, AnotherDirectionWithTheSameNameIsRefusedLater) {
   const Path file = run_.directory / "step.safetensors";
   Tensors tensors(run_.run() / "epoch-005.safetensors");
   tensors.write(file);
@@ -240,7 +240,7 @@ TEST_F(AnalysisInput, AnotherDirectionOfTheSameNameIsRefusedLater) {
                [&] { analyze(options_); });
 }
 
-TEST_F(AnalysisInput, ADifferenceThatChangesOnTheWay) {
+TEST_F(AnalysisInput, ADifferenceThatChangesDuringTheAnalysis) {
   const Path file = run_.directory / "end.safetensors";
   std::filesystem::copy_file(run_.run() / "epoch-010.safetensors", file);
   options_.between = {{"epoch-005", file.string()}};
@@ -259,7 +259,7 @@ TEST_F(AnalysisInput, TheDifferenceOfTheSameWeightsIsRefused) {
   expect_refusal(ErrorKind::kData, {"epoch-010 and final", "zero"});
 }
 
-// The same direction from a file and as a difference: one is the other.
+// The same direction from a file and as a difference gives the same results.
 TEST_F(AnalysisInput, OwnDirectionsAreMeasured) {
   Tensors difference(run_.run() / "final.safetensors");
   Tensors begin(run_.run() / "epoch-005.safetensors");
@@ -282,7 +282,7 @@ TEST_F(AnalysisInput, OwnDirectionsAreMeasured) {
   EXPECT_EQ(file["name"], "step");
   EXPECT_EQ(content["own"][1]["name"], "epoch-005 to final");
   EXPECT_EQ(content["own"][1]["quadratic_form"], file["quadratic_form"]);
-  // A sum of some thousand squares in another order.
+  // A sum of about a thousand squares in a different order.
   EXPECT_NEAR(file["squared_norm"], squares, 1e-9 * squares);
   EXPECT_DOUBLE_EQ(file["rayleigh"],
                    file["quadratic_form"].get<double>() / file["squared_norm"].get<double>());
@@ -322,7 +322,7 @@ TEST_F(AnalysisInput, OptionsOutOfRange) {
   expect_refusal(ErrorKind::kUsage, {"--threads is -1"});
 }
 
-// The cache of the run is replaced by one that just holds the budget.
+// The cache of the run is replaced by one that holds only the budget.
 TEST_F(AnalysisInput, ACacheThatIsTooSmallForUnseen) {
   const std::vector<uint16_t> ids = data::random_ids(297 * 8 + 1, 61, 1);
   const Path small = run_.directory / "small";
@@ -331,7 +331,7 @@ TEST_F(AnalysisInput, ACacheThatIsTooSmallForUnseen) {
   options_.cache = small;
   options_.cases = {DataCaseKind::kUnseen};
   expect_refusal(ErrorKind::kData, {"2377", "saddle prepare", "--cache"});
-  // It begins like that of the run, which is enough for what was seen.
+  // It begins like that of the run, which is enough for the case `seen`.
   options_.cases = {DataCaseKind::kSeen};
   analyze(options_);
   const std::string from_small = read_file(run_.output() / "final.seen.json");
@@ -357,7 +357,7 @@ TEST_F(AnalysisInput, ACacheOfOtherTokensIsRefused) {
   expect_refusal(ErrorKind::kConfig, {"not the one that the run was trained on", "--cache"});
 }
 
-// Three workers in a ring, which they leave with different weights.
+// Three workers in a ring, which end with different weights.
 class PackedAnalysisInput : public AnalysisInput {
  protected:
   PackedAnalysisInput() {
@@ -404,7 +404,7 @@ TEST_F(PackedAnalysisInput, LocalBatchesAndConsensusErrorsAreMeasured) {
   }
 }
 
-TEST_F(PackedAnalysisInput, APathHasItsWorkersBesideIt) {
+TEST_F(PackedAnalysisInput, TheWorkersOfAPathAreNextToIt) {
   const config::Settings settings = studied_settings(options_.run, 1);
   const Path moved = run_.directory / "moved";
   std::filesystem::copy(options_.run, moved, std::filesystem::copy_options::recursive);
@@ -444,7 +444,7 @@ TEST_F(PackedAnalysisInput, OtherWorkersOrNoneAreRefusedLater) {
                [&] { analyze(options_); });
 }
 
-TEST_F(PackedAnalysisInput, AWorkerThatChangesOnTheWay) {
+TEST_F(PackedAnalysisInput, AWorkerThatChangesDuringTheAnalysis) {
   expect_change_noticed(options_.run / "node-001" / "final.safetensors",
                         options_.run / "node-002" / "final.safetensors");
 }

@@ -1,4 +1,4 @@
-// The command: its output and exit codes, and being killed and stopped.
+// The command: its output and exit codes, and how it continues after being killed or stopped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,8 +34,8 @@ class AnalysisProgram : public ::testing::Test {
     return files;
   }
 
-  // Starts it, sends `signal` once a case is finished and another is in work, and returns the exit
-  // code.
+  // Starts it, sends `signal` once one case is finished and the next has begun, and returns the
+  // exit code.
   int interrupt(const Path& output, int signal) const {
     StartedProgram program(arguments(output));
     while (files_of(output).empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -57,7 +57,7 @@ TEST_F(AnalysisProgram, PrintsATableAndWhereTheFilesAre) {
   EXPECT_THAT(run_saddle(arguments(output)).output, HasSubstr("0 cases measured, 4 reused"));
 }
 
-TEST_F(AnalysisProgram, KilledInTheMiddleItGoesOnToTheSameBytes) {
+TEST_F(AnalysisProgram, KilledInTheMiddleItContinuesToTheSameBytes) {
   const Path undisturbed = run_.directory / "undisturbed", output = run_.directory / "results";
   ASSERT_EQ(run_saddle(arguments(undisturbed)).exit_code, 0);
   EXPECT_EQ(interrupt(output, SIGKILL), -1);
@@ -70,7 +70,7 @@ TEST_F(AnalysisProgram, KilledInTheMiddleItGoesOnToTheSameBytes) {
   EXPECT_EQ(read_file(output / "summary.csv"), read_file(undisturbed / "summary.csv"));
 }
 
-TEST_F(AnalysisProgram, StoppedInTheMiddleItGoesOnToTheSameBytes) {
+TEST_F(AnalysisProgram, StoppedInTheMiddleItContinuesToTheSameBytes) {
   const Path undisturbed = run_.directory / "undisturbed", output = run_.directory / "results";
   ASSERT_EQ(run_saddle(arguments(undisturbed)).exit_code, 0);
   const int code = interrupt(output, SIGTERM);
@@ -87,7 +87,7 @@ TEST_F(AnalysisProgram, ASecondOneInTheSameDirectoryIsRefused) {
   const size_t finished = files_of(output).size();
   const ProgramResult second = run_saddle(arguments(output));
   first.kill(SIGCONT);
-  // With all files there the first may have been done, and the second finds nothing to do.
+  // If all files exist, the first may have finished, so that the second has nothing to do.
   if (finished < 4 || second.exit_code != 0) {
     EXPECT_EQ(second.exit_code, exit_code(ErrorKind::kIo)) << second.errors;
     EXPECT_THAT(second.errors, HasSubstr("analysis into"));

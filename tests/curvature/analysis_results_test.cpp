@@ -41,14 +41,14 @@ TEST_F(AnalysisResults, EveryCheckpointAndCaseIsMeasuredOnce) {
   EXPECT_EQ(last["checkpoint"]["tokens"], 270 * 8);
 }
 
-// The statistics once more, from the samples in the file.
+// Computes the statistics again from the samples in the file.
 TEST_F(AnalysisResults, StatisticsAreThoseOfTheSamples) {
   options_.checkpoints = {"final"};
   options_.cases = {DataCaseKind::kSeen};
   analyze(options_);
   const Json content = read_json(run_.output() / "final.seen.json");
   double forms = 0, squares = 0, norms = 0, gradients = 0, random = 0;
-  // 32 were asked for; there are four batches.
+  // 32 were requested; there are four batches.
   ASSERT_EQ(content["noise"].size(), 4);
   for (const Json& sample : content["noise"]) {
     forms += sample["quadratic_form"].get<double>();
@@ -84,7 +84,7 @@ TEST_F(AnalysisResults, AnIdenticalRerunReusesEverything) {
   EXPECT_EQ(read_file(run_.output() / "manifest.json"), manifest);
 }
 
-TEST_F(AnalysisResults, WhatIsMissingIsMeasuredAgainToTheSameBytes) {
+TEST_F(AnalysisResults, MissingCasesAreMeasuredAgainToTheSameBytes) {
   analyze(options_);
   const auto files = run_.case_files();
   std::filesystem::remove(run_.output() / "epoch-010.seen.json");
@@ -93,11 +93,11 @@ TEST_F(AnalysisResults, WhatIsMissingIsMeasuredAgainToTheSameBytes) {
   EXPECT_EQ(run_.case_files(), files);
 }
 
-TEST_F(AnalysisResults, AStopKeepsWhatIsFinished) {
+TEST_F(AnalysisResults, AStopKeepsFinishedCases) {
   analyze(options_);
   const auto files = run_.case_files();
   std::filesystem::remove_all(run_.output());
-  // From the moment at which two cases are there.
+  // Stops as soon as two cases are finished.
   const auto stop = [this] { return run_.case_files().size() >= 2 ? SIGTERM : 0; };
   const AnalysisOutcome stopped = analyze(options_, stop);
   EXPECT_FALSE(stopped.completed);
@@ -122,8 +122,8 @@ TEST_F(AnalysisResults, BeforeTheFirstResultOtherSettingsMayBeChosen) {
                [&] { analyze(options_); });
 }
 
-// Weights without a note are measured first; then the run's own file of the same weights is.
-TEST_F(AnalysisResults, AnAliasTellsThePlaceInTheRun) {
+// First weights without a note are measured, then the run's own file with the same weights.
+TEST_F(AnalysisResults, AnAliasGivesThePlaceInTheRun) {
   const Path bare = run_.directory / "bare.safetensors";
   {
     backend::Context context(1);
@@ -144,7 +144,7 @@ TEST_F(AnalysisResults, AnAliasTellsThePlaceInTheRun) {
   EXPECT_EQ(checkpoint["step"], 20);
   EXPECT_EQ(checkpoint["tokens"], 5 * 27 * 8);
   EXPECT_THAT(read_file(run_.output() / "summary.csv"), HasSubstr("epoch-005,5,20,1080,seen"));
-  // And they stay when the bare file is asked for again.
+  // They remain when the bare file is requested again.
   options_.checkpoints = {bare.string()};
   EXPECT_EQ(analyze(options_).cases[0]["checkpoint"], checkpoint);
 }
@@ -194,7 +194,7 @@ TEST_F(AnalysisResults, AnotherSettingIsRefusedByName) {
   changed = options_;
   changed.hvp_batch_size = 8;
   expect_refusal(changed, "hvp_batch_size", "there 4, now 8");
-  // Where and with how much memory it is computed is no setting of the result.
+  // Place and memory are not settings of the result.
   changed = options_;
   changed.memory_gib = 1;
   EXPECT_EQ(analyze(changed).reused, 1);
@@ -243,7 +243,7 @@ TEST_F(AnalysisResults, ASecondWriterIsRefused) {
                [&] { analyze(options_); });
 }
 
-TEST_F(AnalysisResults, ADirectoryOfSomethingElseIsLeftAlone) {
+TEST_F(AnalysisResults, ADirectoryWithOtherContentsIsNotChanged) {
   options_.output = run_.run();
   expect_error(ErrorKind::kConfig, {"holds something else", "choose a new --output"},
                [&] { analyze(options_); });

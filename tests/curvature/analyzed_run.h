@@ -1,4 +1,4 @@
-// A finished run of a tiny model with checkpoints, and an analysis of it that takes a moment.
+// A finished run of a tiny model with checkpoints, and a fast analysis of it.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@
 
 namespace saddle::curvature {
 
-// Ten epochs of 27 sequences in four optimizer batches, weights kept after epochs 5 and 10 and at
-// the end; the last two are the same. The cache is large enough for the case unseen.
+// Ten epochs of 27 sequences in four optimizer batches, with weights kept after epochs 5 and 10 and
+// at the end; the last two are the same. The cache is large enough for the case `unseen`.
 struct AnalyzedRun {
   AnalyzedRun() : settings(train::small_settings(directory.path())) {
     settings.training.checkpoint_policy = config::CheckpointPolicy::kInterval;

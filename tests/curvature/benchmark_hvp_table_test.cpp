@@ -1,4 +1,4 @@
-// Which row of the benchmark of quadratic forms is selected, and what its table says.
+// The selected row of the benchmark of quadratic forms, and its table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(HvpTableRows, OverNinetyPercentOfMemoryIsListedAndNotSelected) {
   EXPECT_THAT(text, ::testing::HasSubstr("killed"));
 }
 
-TEST(HvpTableRows, NothingIsSelectedWhenAllPassTheMemory) {
+TEST(HvpTableRows, NothingIsSelectedIfAllExceedTheMemory) {
   HvpTable table;
   add_row(table, measured_row(10, 901), 1000);
   EXPECT_FALSE(table.selected);

@@ -1,4 +1,4 @@
-// What the benchmark of quadratic forms refuses, and what it leaves when it is stopped.
+// What the benchmark of quadratic forms refuses, and what it has written when it is stopped.
 #include "curvature/benchmark_hvp.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace saddle::curvature {
 namespace {
 
-// Finite weights whose products overflow float32: such a candidate would win the race.
+// Finite weights whose products overflow float32; such a candidate might otherwise be selected.
 TEST(HvpBenchmark, RefusesFormsThatAreNotFinite) {
   SmallCase<float> small;
   std::vector<double> huge = golden::parameters_to_host(small.weights);
@@ -55,7 +55,7 @@ TEST(HvpBenchmark, WritesItsSummaryAfterEachRow) {
   EXPECT_TRUE(read_file(directory / "out" / "telemetry.csv").starts_with(kTelemetryHeading));
 }
 
-// So many rounds that no candidate ends before its time is looked at.
+// So many rounds that no candidate ends before its time limit is checked.
 TEST(HvpBenchmark, WithoutAnyMeasurementIsAFailure) {
   const ProgramResult result = run_saddle(
       "benchmark-hvp --rounds 10000000 --no-reference --time-limit 0.0001 --set model.vocab_size=50"

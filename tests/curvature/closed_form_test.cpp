@@ -23,13 +23,13 @@ using ops::random_tensor;
 using Matrix = std::vector<std::vector<double>>;
 using Vector = std::vector<double>;
 
-constexpr int64_t kRows = 7;  // of which two count for nothing
+constexpr int64_t kRows = 7;  // two of them ignored
 constexpr int64_t kFeatures = 3;
 constexpr int64_t kClasses = 5;
 constexpr int64_t kCounted = 5;
 const std::vector<int32_t> kTargets = {2, -100, 0, 4, 4, -100, 1};
 
-// Some tens of roundings of 1e-16, of numbers near one.
+// A few tens of roundings of 1e-16, of numbers near one.
 constexpr double kFloat64 = 1e-13;
 
 double form(const Matrix& hessian, const Vector& u, const Vector& v) {
@@ -78,7 +78,7 @@ class SoftmaxRegression : public ::testing::Test {
     return tensor;
   }
 
-  // Of the mean loss over the counted rows by the table: with p the softmax of E x,
+  // The Hessian of the mean loss over the counted rows by the table: with p the softmax of E x,
   // H[(a, i), (b, j)] = 1/M sum_m (p_a [a = b] - p_a p_b) x_i x_j.
   Matrix hessian() const {
     const size_t size = kClasses * kFeatures;
@@ -146,8 +146,8 @@ TEST_F(SoftmaxRegression, BySecondOrderTerms) {
   EXPECT_NEAR(forms[1] / form(hessian(), v_, v_), 1, kFloat64);
 }
 
-// f(x, W) = sum_mo c_mo sum_i x_mi W_oi is quadratic: its Hessian is constant, with c_mo where x_mi
-// meets W_oi and zero elsewhere.
+// f(x, W) = sum_mo c_mo sum_i x_mi W_oi is quadratic: its Hessian is constant, with c_mo for the
+// pair x_mi, W_oi and zero elsewhere.
 class BilinearForm : public ::testing::Test {
  protected:
   static constexpr int64_t kIn = 3, kOut = 2, kPlaces = 4;
@@ -227,7 +227,7 @@ TEST_F(BilinearForm, BySecondOrderTerms) {
   EXPECT_NEAR(forms[0], expected(), kFloat64);
 }
 
-// Of a quadratic, a second difference is exact at any step.
+// The second difference of a quadratic function is exact for any step.
 TEST_F(BilinearForm, IsItsSecondDifference) {
   EXPECT_NEAR(value(1) - 2 * value(0) + value(-1), expected(), 1e-12);
 }

@@ -1,4 +1,4 @@
-// The paired study against the pieces that it is made of, and what its file keeps and refuses.
+// The paired study against its parts, and what its file keeps and refuses.
 #include "curvature/compare_precision.h"
 
 #include <gmock/gmock.h>
@@ -74,7 +74,7 @@ struct Study : SmallCase<float> {
   DataCase data{cache, settings, DataCaseKind::kSeen};
 };
 
-TEST(PrecisionCase, OfFloat32WithItselfDiffersNowhere) {
+TEST(PrecisionCase, Float32DoesNotDifferFromItself) {
   Study study;
   const PrecisionCase result =
       study.compare({.noise_samples = std::nullopt, .random_samples = 3, .autocast = false})
@@ -100,8 +100,8 @@ TEST(PrecisionCase, OfFloat32WithItselfDiffersNowhere) {
   for (const auto& [name, kept] : json["signs"].items()) EXPECT_EQ(kept["kept"], kept["of"]);
 }
 
-// Every number from gradients and forms made one by one.
-TEST(PrecisionCase, IsWhatItsPiecesGive) {
+// Computes every number again from single gradients and forms.
+TEST(PrecisionCase, MatchesSeparateMeasurements) {
   Study study;
   const PrecisionCase result =
       study.compare({.noise_samples = std::nullopt, .random_samples = 0}).value();
@@ -118,7 +118,7 @@ TEST(PrecisionCase, IsWhatItsPiecesGive) {
     EXPECT_NE(counterfactual[k], rounded_forms[k]);
     std::vector<double> distance = rounded[k];
     for (size_t j = 0; j < distance.size(); ++j) distance[j] -= exact[k][j];
-    // Sums in double, but differences rounded to float.
+    // Sums are in double, but differences are rounded to float.
     EXPECT_NEAR(result.noise[k].error, std::sqrt(dot(distance, distance) / dot(exact[k], exact[k])),
                 1e-6 * result.noise[k].error);
     EXPECT_NEAR(result.noise[k].cosine,
@@ -237,7 +237,7 @@ class PrecisionStudyTest : public ::testing::Test {
   AnalyzedRun run_;
 };
 
-TEST_F(PrecisionStudyTest, Float32IsWhatAnalyzeGives) {
+TEST_F(PrecisionStudyTest, Float32MatchesAnalyze) {
   PrecisionOptions study = options();
   study.data_case = DataCaseKind::kUnseen;
   compare(study);
@@ -263,10 +263,10 @@ TEST_F(PrecisionStudyTest, Float32IsWhatAnalyzeGives) {
   }
 }
 
-TEST_F(PrecisionStudyTest, KeepsWhatIsFinishedAndGoesOn) {
+TEST_F(PrecisionStudyTest, KeepsFinishedCheckpointsAndContinues) {
   const PrecisionOptions study = options();
   const Path file = study.output / kPrecisionFile;
-  // From the moment at which one checkpoint is there.
+  // Stops as soon as one checkpoint is finished.
   const PrecisionOutcome stopped =
       compare(study, [&] { return std::filesystem::exists(file) ? SIGTERM : 0; });
   EXPECT_FALSE(stopped.completed);
@@ -281,7 +281,7 @@ TEST_F(PrecisionStudyTest, KeepsWhatIsFinishedAndGoesOn) {
   const std::string bytes = read_file(file);
   EXPECT_EQ(compare(study).reused, 2);
   EXPECT_EQ(read_file(file), bytes);
-  // The same weights by another name.
+  // The same weights with another name.
   PrecisionOptions other = study;
   other.checkpoints = {"epoch-010"};
   EXPECT_EQ(compare(other).reused, 1);
@@ -289,7 +289,7 @@ TEST_F(PrecisionStudyTest, KeepsWhatIsFinishedAndGoesOn) {
             Json::array({"final", "epoch-010"}));
 }
 
-TEST_F(PrecisionStudyTest, ACheckpointThatChangesOnTheWay) {
+TEST_F(PrecisionStudyTest, ACheckpointThatChangesDuringTheStudy) {
   const PrecisionOptions study = options();
   const auto change = [&] {
     if (std::filesystem::exists(study.output / kPrecisionFile)) {
@@ -304,7 +304,7 @@ TEST_F(PrecisionStudyTest, ACheckpointThatChangesOnTheWay) {
   EXPECT_EQ(read_json(study.output / kPrecisionFile)["comparisons"].size(), 1);
 }
 
-TEST_F(PrecisionStudyTest, AnAliasTellsThePlaceInTheRun) {
+TEST_F(PrecisionStudyTest, AnAliasGivesThePlaceInTheRun) {
   PrecisionOptions study = options();
   study.checkpoints = {"final"};
   compare(study);

@@ -16,11 +16,11 @@ namespace saddle::curvature {
 namespace {
 
 constexpr int64_t kContext = 8;
-constexpr int64_t kVocabulary = 65'521;  // larger than the token count: an id tells its place
+constexpr int64_t kVocabulary = 65'521;  // larger than the token count: an id encodes its place
 constexpr int64_t kBudget = 270;
 constexpr int64_t kEpoch = 27;
 
-// The block that a sequence is, whose targets must be its inputs shifted by one.
+// The block of a sequence; its targets must be its inputs shifted by one.
 int64_t block_of(const Microbatch& microbatch, int64_t row) {
   const int64_t first = microbatch.inputs.at(static_cast<size_t>(row * kContext));
   EXPECT_EQ(first % kContext, 0);
@@ -53,7 +53,7 @@ class DataCases : public ::testing::Test {
                             data::counting_ids(3, kVocabulary), kVocabulary, 500);
   }
 
-  // The blocks of the whole budget in the order of training, from the order alone.
+  // The blocks of the whole budget in the order of training, computed from BlockOrder.
   std::vector<int64_t> trained_order() const {
     const int64_t range =
         data::blocks_per_range(settings_.data.buffer_size_mib * (int64_t{1} << 20), kContext);
@@ -140,7 +140,7 @@ TEST_F(DataCases, WorkersGetEveryNthSequenceOfABatch) {
   expect_error(ErrorKind::kInternal, {"worker 3"}, [&] { data.read_batch(0, 3, batch); });
 }
 
-TEST_F(DataCases, UnseenIsTheEpochBehindTheBudgetInAnOrderOfItsOwn) {
+TEST_F(DataCases, UnseenIsTheEpochAfterTheBudgetInItsOwnOrder) {
   const data::TokenCache cache(settings_.data.cache);
   const DataCase data(cache, settings_, DataCaseKind::kUnseen);
   EXPECT_EQ(data.blocks(), kEpoch);
@@ -151,7 +151,7 @@ TEST_F(DataCases, UnseenIsTheEpochBehindTheBudgetInAnOrderOfItsOwn) {
   std::sort(ascending.begin(), ascending.end());
   EXPECT_NE(blocks, ascending);
   for (int64_t i = 0; i < kEpoch; ++i) EXPECT_EQ(ascending[static_cast<size_t>(i)], kBudget + i);
-  // Not the order that the same blocks would have under the seed of the run.
+  // Not the order of the same blocks with the seed of the run.
   const data::BlockOrder same_seed(kEpoch, kEpoch, 42);
   bool differs = false;
   for (int64_t i = 0; i < kEpoch; ++i) {
@@ -203,8 +203,8 @@ TEST_F(DataCases, ASmallCacheIsRefusedWithItsNumbers) {
                [&] { DataCase(cache, settings_, DataCaseKind::kSeen); });
 }
 
-// What the message says is run as it stands.
-TEST_F(DataCases, TheCommandThatIsGivenMakesACacheThatIsLargeEnough) {
+// Runs the command in the message unchanged.
+TEST_F(DataCases, TheSuggestedCommandMakesALargeEnoughCache) {
   const Path source = directory_ / "some source";
   make_directories(source);
   data::write_bytes(source / "c4-train.0.json", data::json_lines(data::some_documents(1, 120)));
@@ -239,7 +239,7 @@ TEST_F(DataCases, TheCommandThatIsGivenMakesACacheThatIsLargeEnough) {
   check_same_beginning(cache, larger, cache.tokens(data::Split::kTrain));
 }
 
-TEST_F(DataCases, CachesThatBeginDifferentlyAreToldApart) {
+TEST_F(DataCases, CachesThatBeginDifferentlyAreRefused) {
   const data::TokenCache cache(settings_.data.cache);
   write_cache(directory_ / "larger", 3000);
   const data::TokenCache larger(directory_ / "larger");
@@ -256,7 +256,7 @@ TEST_F(DataCases, CachesThatBeginDifferentlyAreToldApart) {
                [&] { check_same_beginning(cache, larger, 2378); });
 }
 
-TEST_F(DataCases, DescribeWhatDecidesTheSequences) {
+TEST_F(DataCases, DescribeEverythingThatDecidesTheSequences) {
   const data::TokenCache cache(settings_.data.cache);
   const Json seen = DataCase(cache, settings_, DataCaseKind::kSeen).describe();
   EXPECT_EQ(seen.at("case"), "seen");

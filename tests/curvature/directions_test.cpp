@@ -16,7 +16,7 @@
 namespace saddle::curvature {
 namespace {
 
-TEST(NoiseBatches, AreDrawnWithoutReplacementFromTheSeedAlone) {
+TEST(NoiseBatches, AreDrawnWithoutReplacementOnlyFromTheSeed) {
   const std::vector<int64_t> sample = noise_batches(1000, 32, 42);
   EXPECT_EQ(sample.size(), 32U);
   EXPECT_TRUE(std::is_sorted(sample.begin(), sample.end()));
@@ -25,12 +25,12 @@ TEST(NoiseBatches, AreDrawnWithoutReplacementFromTheSeedAlone) {
   EXPECT_LT(sample.back(), 1000);
   EXPECT_EQ(noise_batches(1000, 32, 42), sample);
   EXPECT_NE(noise_batches(1000, 32, 43), sample);
-  // More samples are those and others.
+  // A larger sample contains a smaller one.
   const std::vector<int64_t> more = noise_batches(1000, 64, 42);
   EXPECT_TRUE(std::includes(more.begin(), more.end(), sample.begin(), sample.end()));
 }
 
-TEST(NoiseBatches, AreAllWhenThereAreNoMore) {
+TEST(NoiseBatches, AreAllIfThereAreNoMore) {
   const std::vector<int64_t> all = {0, 1, 2, 3, 4};
   EXPECT_EQ(noise_batches(5, std::nullopt, 1), all);
   EXPECT_EQ(noise_batches(5, 5, 1), all);
@@ -39,8 +39,8 @@ TEST(NoiseBatches, AreAllWhenThereAreNoMore) {
   expect_error(ErrorKind::kConfig, {"at least 0", "-1"}, [] { noise_batches(5, -1, 1); });
 }
 
-// Each batch is drawn as often as any other: 4,000 draws of 3 of 12 give each some 1,000 times,
-// with a standard deviation of 27.
+// Each batch is drawn equally often: in 4,000 draws of 3 of 12 each appears about 1,000 times, with
+// a standard deviation of 27.
 TEST(NoiseBatches, AreDrawnEvenly) {
   std::vector<int64_t> counts(12);
   for (uint64_t seed = 0; seed < 4000; ++seed) {
@@ -80,7 +80,7 @@ TEST(RandomDirections, AreTheSignsOfTheirStreamWithoutPadding) {
   EXPECT_NE(random_lane<float>(1, 0, 0, &padding), random_lane<float>(1, 1, 0, &padding));
 }
 
-TEST(StoredMicrobatches, CutWhatTheyHold) {
+TEST(StoredMicrobatches, DivideTheirSequences) {
   std::vector<int32_t> inputs(5 * 3), targets(5 * 3);
   std::iota(inputs.begin(), inputs.end(), 0);
   std::iota(targets.begin(), targets.end(), 1);

@@ -1,4 +1,4 @@
-// The reference models of support/golden.h as curvature takes them.
+// The reference models of support/golden.h in the form that curvature code uses.
 #pragma once
 
 #include <array>

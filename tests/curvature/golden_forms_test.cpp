@@ -39,8 +39,8 @@ class GoldenForms : public ::testing::TestWithParam<std::tuple<const char*, Meth
   }
 };
 
-// 1e-9 is what two programs in float64 must agree to; at most 1e-14 is seen.
-TEST_P(GoldenForms, AgreeInFloat64HoweverTheBatchIsSplit) {
+// Two programs in float64 must agree to 1e-9; at most 1e-14 was observed.
+TEST_P(GoldenForms, AgreeInFloat64ForAnySplitOfTheBatch) {
   for (int64_t sequences = 1; sequences <= golden_.sequences; ++sequences) {
     const std::vector<double> forms = forms_of<double>(golden_, {.method = method_}, sequences);
     for (size_t k = 0; k < forms.size(); ++k) {
@@ -49,7 +49,7 @@ TEST_P(GoldenForms, AgreeInFloat64HoweverTheBatchIsSplit) {
   }
 }
 
-// Float has 24 bits, and the terms of v'Hv have both signs: at most 3e-6 is seen.
+// Float has 24 bits, and the terms of v'Hv have both signs: at most 3e-6 was observed.
 TEST_P(GoldenForms, AgreeInFloat32) {
   const std::vector<double> forms =
       forms_of<float>(golden_, {.method = method_}, golden_.sequences);
@@ -83,7 +83,7 @@ TEST(HessianVectorProducts, AreThoseOfAnIndependentProgram) {
   }
 }
 
-// The rounding of sums of some thousand products: 1e-12 has room to spare.
+// The rounding of sums of about a thousand products: 1e-12 leaves a wide margin.
 TEST(HessianVectorProducts, AreSymmetric) {
   const golden::Case golden = golden::load("tiny");
   const auto u = golden::expected_parameters(golden, "direction.rademacher.");
@@ -111,8 +111,8 @@ TEST(HessianVectorProducts, StopWhenAsked) {
   EXPECT_EQ(told, 1);
 }
 
-// Second differences of the loss along v: the error is a fourth derivative times step^2 / 12, and
-// the loss's rounding of 1e-16 over step^2. With a step of length 1e-3 some 3e-7 is seen.
+// Second differences of the loss along v: the error is a fourth derivative times step^2 / 12, plus
+// the loss's rounding of 1e-16 over step^2. With a step of length 1e-3 about 3e-7 was observed.
 TEST(QuadraticForms, AreSecondDifferencesOfTheLoss) {
   const golden::Case golden = golden::load("tiny");
   auto direction = golden::expected_parameters(golden, "direction.gaussian.");
@@ -157,12 +157,13 @@ TEST_P(GoldenForms, StopWhenAskedAndLeaveWeightsAndDirections) {
       forms->measure(microbatches, directions, 2, [&](int64_t, int64_t) { return ++calls < 2; })
           .has_value());
   EXPECT_EQ(calls, 2);
-  // A stopped measurement leaves nothing behind.
+  // A stopped measurement does not affect the next one.
   EXPECT_EQ(forms->measure(microbatches, directions, 2, go_on), measured);
 }
 
-// bfloat16 has 8 bits, and in models this narrow little of its rounding averages out: 5% is seen.
-// The methods see the same rounded values, and agree up to float32 and to what it rounds otherwise.
+// bfloat16 has 8 bits, and in models this narrow little of its rounding averages out: 5% was
+// observed. The methods use the same rounded values, and agree up to float32 and the different
+// roundings that it causes.
 TEST(QuadraticForms, UnderAutocastStayNearThoseInFloat32) {
   const golden::Case golden = golden::load("tiny");
   for (size_t k = 0; k < kDirections.size(); ++k) {
@@ -200,7 +201,7 @@ TEST(AdjointWeighted, TakesNoMoreMemoryThanItsDirectionsNeed) {
   EXPECT_GE(more, 2 * lane);
   EXPECT_LT(more, 3 * lane);
   EXPECT_EQ(three, std::vector<double>(3, one[0]));
-  // What is there is enough for fewer.
+  // The allocated memory is enough for fewer directions.
   EXPECT_EQ(forms->measure(microbatches, directions, 1, go_on).value(), one);
   EXPECT_EQ(model.context.memory().bytes_now, before + more);
 }

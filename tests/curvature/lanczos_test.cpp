@@ -53,9 +53,9 @@ std::vector<std::vector<double>> diagonal_matrix(const std::vector<double>& valu
   return matrix;
 }
 
-// With as many steps as dimensions all eigenvalues come out, and the weights are the squared
+// With as many steps as dimensions all eigenvalues are found, and the weights are the squared
 // components of the start vector.
-TEST(Lanczos, FindsAllOfASmallOperator) {
+TEST(Lanczos, FindsAllEigenvaluesOfASmallOperator) {
   const std::vector<double> eigenvalues = {-3, -0.5, 1, 2, 7};
   const std::vector<double> start = {1, 2, -1, 3, 1};  // squared norm 16
   Space<double> space(5, 6);
@@ -72,9 +72,9 @@ TEST(Lanczos, FindsAllOfASmallOperator) {
   }
 }
 
-// The eigenvalues of the second-difference matrix of n points: 2 - 2 cos(pi k / (n + 1)). Far more
-// steps than the outer ones need; in float, orthogonality must not be lost.
-TEST(Lanczos, FindsTheOuterEigenvaluesFirstAndTellsHowNear) {
+// The eigenvalues of the second-difference matrix of n points are 2 - 2 cos(pi k / (n + 1)). There
+// are far more steps than the outer ones need; in float, orthogonality must not be lost.
+TEST(Lanczos, FindsTheOuterEigenvaluesFirstAndBoundsTheirError) {
   constexpr int64_t kSize = 200, kSteps = 120;
   std::vector<std::vector<double>> matrix(kSize, std::vector<double>(kSize));
   for (int64_t i = 0; i < kSize; ++i) {
@@ -92,10 +92,10 @@ TEST(Lanczos, FindsTheOuterEigenvaluesFirstAndTellsHowNear) {
   const auto eigenvalue = [](int64_t k) {
     return 2 - 2 * std::cos(M_PI * static_cast<double>(k) / (kSize + 1));
   };
-  // A vector of norm up to 4 is rounded to float once as a product and at each of up to 2 kSteps
-  // subtractions.
+  // A vector of norm up to 4 is rounded to float once as a product and once in each of up to 2
+  // kSteps subtractions.
   const double rounding = (2 * kSteps + 1) * 4 * std::ldexp(1, -24);
-  // Near each value there is an eigenvalue; no value is above the eigenvalue of its rank.
+  // There is an eigenvalue near each value; no value is above the eigenvalue of its rank.
   for (int64_t rank = 0; rank < kSteps; ++rank) {
     const RitzValue& value = ritz[ritz.size() - 1 - static_cast<size_t>(rank)];
     double distance = 4;
@@ -105,8 +105,8 @@ TEST(Lanczos, FindsTheOuterEigenvaluesFirstAndTellsHowNear) {
     EXPECT_LE(distance, value.residual + rounding) << rank;
     EXPECT_LE(value.value, eigenvalue(kSize - rank) + rounding) << rank;
   }
-  // Fewer steps are the beginning of these. The largest value only comes nearer; its residual need
-  // not shrink at each doubling, but does over all of them.
+  // Fewer steps are the beginning of these. The largest value only gets nearer; its residual need
+  // not shrink with each doubling, but does over all of them.
   double error = 4;
   std::vector<double> residuals;
   for (size_t steps = 15; steps <= kSteps; steps *= 2) {

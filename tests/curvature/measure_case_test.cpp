@@ -1,4 +1,4 @@
-// A whole case against sums of the gradients of single sequences, made operation by operation.
+// A whole case against sums of the gradients of single sequences, computed operation by operation.
 #include "curvature/measure_case.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Vector = std::vector<double>;
 
-// Losses and gradients, each of the mean over one sequence, of a whole epoch.
+// Losses and gradients of every sequence of an epoch, each of the mean over that sequence.
 struct SequenceGradients {
   Vector losses;
   std::vector<Vector> gradients;
@@ -63,7 +63,7 @@ std::vector<int64_t> every(int64_t first, int64_t end, int64_t step = 1) {
   return all;
 }
 
-// v'Hv over the whole case, by an operation-by-operation path.
+// v'Hv over the whole case, computed operation by operation.
 double form_along(SmallCase<double>& small, const DataCase& data, const Vector& direction) {
   backend::Arena<double> directions(small.context, small.weights.layout(), 1);
   golden::parameters_from_host(direction, directions);
@@ -75,7 +75,7 @@ double form_along(SmallCase<double>& small, const DataCase& data, const Vector& 
       .at(0);
 }
 
-// Two programs in float64 that add in another order: 1e-10 has room to spare.
+// Two programs in float64 that add in different orders: 1e-10 leaves a wide margin.
 constexpr double kSmallForms = 1e-10;
 
 void expect_same(double a, double b, double tolerance = kSmallForms) {
@@ -100,7 +100,7 @@ void expect_same(const CaseResult& a, const CaseResult& b, double tolerance) {
   expect_same(a.gradient_norm, b.gradient_norm, tolerance);
 }
 
-TEST(MeasuredCase, IsWhatSumsOverSequencesGive) {
+TEST(MeasuredCase, MatchesSumsOverSequences) {
   SmallCase<double> small;
   for (const DataCaseKind kind : {DataCaseKind::kSeen, DataCaseKind::kUnseen}) {
     const DataCase data(small.cache, small.settings, kind);
@@ -182,7 +182,7 @@ TEST(MeasuredCase, DoesNotDependOnGroupsMicrobatchesOrMethod) {
     expect_same(small.measure(data, options), reference, kSmallForms);
   }
   options.hvp_batch_size = 0;
-  small.settings.training.micro_batch_size = 3;  // of gradients too
+  small.settings.training.micro_batch_size = 3;  // also for gradients
   expect_same(small.measure(data, options), reference, kSmallForms);
   for (const Method method :
        {Method::kDoubleBackward, Method::kForwardReverse, Method::kForwardForward}) {
@@ -241,7 +241,7 @@ TEST(MeasuredCase, TakesOwnDirectionsAndRecordsZeroOnes) {
   EXPECT_FALSE(result.noise_alignment().has_value());
 }
 
-// Only the sequences of the epoch's gradient are read when every direction is zero.
+// If every direction is zero, only the sequences of the epoch's gradient are read.
 TEST(MeasuredCase, MakesNoPassForZeroDirections) {
   SmallCase<double> small;
   const DataCase data(small.cache, small.settings, DataCaseKind::kSeen);
@@ -313,7 +313,7 @@ TEST(MeasuredCase, RefusesMemoryForNoDirection) {
   expect_error(ErrorKind::kConfig, {"at least 0", "-2"}, [&] { small.measure(data, options); });
 }
 
-TEST(MeasuredCase, EndsAtNumbersThatAreNotFinite) {
+TEST(MeasuredCase, RefusesNumbersThatAreNotFinite) {
   SmallCase<float> small;
   const DataCase data(small.cache, small.settings, DataCaseKind::kSeen);
   OwnDirections<float> directions;
@@ -325,7 +325,7 @@ TEST(MeasuredCase, EndsAtNumbersThatAreNotFinite) {
   options.noise_samples = 0;
   expect_error(ErrorKind::kNumeric, {"direction mine", "inf"},
                [&] { small.measure(data, options, directions); });
-  // Finite itself, but not what it gives in float.
+  // The direction is finite, but its form in float is not.
   directions.own = {{"mine", [](backend::Arena<float>& lanes, int64_t lane) {
                        train::plant<float>(lanes, "norm.weight", lane, 3e38F);
                      }}};
@@ -346,7 +346,7 @@ TEST(MeasuredCase, UnderAutocastIsNearFloat32) {
   options.form.autocast = true;
   const CaseResult rounded = small.measure(data, options);
   EXPECT_NE(rounded.loss, exact.loss);
-  // bfloat16 has 8 bits. In a model this narrow little averages out: 10%, where 7% is seen.
+  // bfloat16 has 8 bits. In a model this narrow little averages out: 10%, where 7% was observed.
   EXPECT_NEAR(*rounded.mean_noise_norm() / *exact.mean_noise_norm(), 1, 0.1);
   EXPECT_NEAR(*rounded.normalized_alignment() / *exact.normalized_alignment(), 1, 0.1);
   SmallCase<double> wide;

@@ -1,4 +1,4 @@
-// Figures of planted cases: the numbers behind them, and the files that gnuplot makes.
+// Figures of planted cases: their numbers, and the files that gnuplot makes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ class PlotAnalysis : public ::testing::Test {
   Path output_ = directory_ / "analysis";
 };
 
-TEST_F(PlotAnalysis, TheLogarithmLeavesOutWhatIsNotPositive) {
+TEST_F(PlotAnalysis, TheLogarithmicPanelOmitsNonPositiveValues) {
   EXPECT_EQ(data().seen.not_positive, 1);    // the zero
   EXPECT_EQ(data().unseen.not_positive, 1);  // the negative one, not the one without a value
   std::istringstream text(figure_data_text(data()));
@@ -79,7 +79,7 @@ TEST_F(PlotAnalysis, TheLogarithmLeavesOutWhatIsNotPositive) {
               HasSubstr("2 non-positive values are omitted: 1 seen, 1 unseen"));
 }
 
-TEST_F(PlotAnalysis, WithoutSuchValuesThereIsNoNote) {
+TEST_F(PlotAnalysis, WithoutNonPositiveValuesThereIsNoNote) {
   plant(2000, "seen", 1);
   plant(1000, "unseen", 1);
   EXPECT_THAT(figure_script(data()), Not(HasSubstr("omitted")));
@@ -147,7 +147,7 @@ TEST_F(PlotAnalysis, FiguresArePngAndPdf) {
   }
 }
 
-// Where every value is missing there is still a figure.
+// If every value is missing there is still a figure.
 TEST_F(PlotAnalysis, FiguresWithoutValues) {
   if (std::system("gnuplot --version >/dev/null 2>&1") != 0) {
     GTEST_SKIP() << "gnuplot is not installed here";

@@ -44,7 +44,7 @@ Json planted_density() {
                       {{"nodes", {0.0, 8.0}}, {"weights", {0.5, 0.5}}}});
 }
 
-TEST(PlotSpectrum, EigenvaluesAreBlocksOfTheirOwn) {
+TEST(PlotSpectrum, EigenvaluesAreSeparateBlocks) {
   const FigureData data = figure_data(Json::array(
       {planted_case(100, "seen", planted_spectrum({5, 2.5})),
        planted_case(200, "seen", planted_spectrum({4})), planted_case(200, "unseen", Json())}));
@@ -57,7 +57,7 @@ TEST(PlotSpectrum, EigenvaluesAreBlocksOfTheirOwn) {
   EXPECT_THAT(figure_script(data), Not(HasSubstr("spectral_density")));
 }
 
-TEST(PlotSpectrum, WithoutOneNothingIsAdded) {
+TEST(PlotSpectrum, WithoutASpectrumNothingIsAdded) {
   const FigureData data = figure_data(Json::array({planted_case(100, "seen", Json())}));
   EXPECT_THAT(figure_data_text(data), Not(HasSubstr("eigenvalue")));
   EXPECT_THAT(figure_names(data), Not(Contains("largest_eigenvalues")));
@@ -80,12 +80,12 @@ TEST(PlotSpectrum, DensityIsThatOfTheLastCheckpointAndSumsToOne) {
     sum += height * step;
     mean += value * height * step;
   }
-  // Without the flanks below the least density that is drawn, half the peak of a weight of 0.005.
+  // The curve lacks the tails below the smallest density drawn, half the peak of a weight of 0.005.
   EXPECT_NEAR(sum, 1, 0.01);
   EXPECT_NEAR(mean, (0.25 * -1 + 0.01 * 9 + 0.5 * 8) / 2, 0.02);
 }
 
-TEST(PlotSpectrum, ADamagedOneIsRefused) {
+TEST(PlotSpectrum, ADamagedSpectrumIsRefused) {
   Json content = planted_case(100, "seen", {{"density", Json::array({Json::object()})}});
   expect_error(ErrorKind::kData, {"spectrum"}, [&] { figure_data(Json::array({content})); });
 }

@@ -20,7 +20,7 @@ struct SmallCase {
         context(train::kThreads),
         weights(context, model::Parameters(settings.model).layout, 1) {
     model::set_initial_weights<T>(context, settings.model, 7, weights);
-    // Larger than initial weights are, so that attention is not uniform.
+    // Larger than initial weights, so that attention is not uniform.
     std::vector<double> larger = golden::parameters_to_host(weights);
     for (double& x : larger) x *= x == 1 ? 1 : 6;
     golden::parameters_from_host(larger, weights);

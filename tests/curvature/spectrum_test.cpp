@@ -1,5 +1,5 @@
-// Eigenvalues and density of a model's Hessian against the Hessian itself, made of its products
-// with unit vectors and given to a dense solver.
+// Eigenvalues and density of a model's Hessian against a dense solver applied to the Hessian
+// itself, which is built from its products with unit vectors.
 #include "curvature/spectrum.h"
 
 #include <gmock/gmock.h>
@@ -34,8 +34,8 @@ Vector product(const Matrix& matrix, const Vector& x) {
   return y;
 }
 
-// Of a symmetric matrix, descending, by Jacobi's rotations in cyclic order (Golub and Van Loan,
-// "Matrix computations", 4th edition, section 8.5).
+// The eigenvalues of a symmetric matrix, descending, by Jacobi's rotations in cyclic order (Golub
+// and Van Loan, "Matrix computations", 4th edition, section 8.5).
 Vector eigenvalues(Matrix a) {
   const size_t n = a.size();
   for (int sweep = 0; sweep < 12; ++sweep) {
@@ -75,7 +75,7 @@ struct SmallHessian {
     model.ffn_width = 2;
     weights = backend::Arena<T>(small.context, model::Parameters(model).layout, 1);
     model::set_initial_weights<T>(small.context, model, 7, weights);
-    // Larger than initial weights are, so that attention is not uniform.
+    // Larger than initial weights, so that attention is not uniform.
     std::vector<double> larger = golden::parameters_to_host(weights);
     for (double& x : larger) x *= x == 1 ? 1 : 20;
     golden::parameters_from_host(larger, weights);
@@ -92,7 +92,7 @@ struct SmallHessian {
     return measure_spectrum<T>(small.context, model, data, weights, options, work, stop, log);
   }
 
-  // From its products with the unit vectors.
+  // The Hessian, from its products with the unit vectors.
   Matrix matrix() {
     HessianVectorProduct<T> hessian(small.context, model, false, kSequences, weights);
     EpochMicrobatches microbatches(data, kSequences);
@@ -137,7 +137,7 @@ TEST(Spectrum, LargestEigenvaluesAreThoseOfTheHessianItself) {
   ASSERT_EQ(found.top.size(), 4U);
   EXPECT_TRUE(found.starts.empty());
   for (size_t k = 0; k < 4; ++k) {
-    // To the rounding of the products: as many steps find the outer ones.
+    // Up to the rounding of the products: this many steps find the outer ones.
     EXPECT_NEAR(found.top[k].value, expected[k], 1e-10 * size) << k;
     EXPECT_LT(found.top[k].residual, 1e-5 * size);
   }
@@ -167,7 +167,7 @@ TEST(Spectrum, QuadratureHasTheMomentsOfItsStartVectors) {
   }
 }
 
-// The first moment once more, by another method: s'Hs / D.
+// The first moment by another method: s'Hs / D.
 TEST(Spectrum, MeanOfTheDensityIsTheQuadraticForm) {
   SmallHessian<double> hessian;
   const SpectrumResult found = hessian.spectrum({.density = true, .starts = 1}).value();
@@ -212,7 +212,7 @@ TEST(Spectrum, StopsAtAnyPoint) {
   }
 }
 
-TEST(Spectrum, RefusesWhatCannotBe) {
+TEST(Spectrum, RefusesInvalidOptions) {
   const auto expect_usage = [](const SpectrumOptions& options, const std::string& option) {
     expect_error(ErrorKind::kUsage, {option}, [&] { check_spectrum(options, 8, kManyBytes); });
   };
@@ -238,7 +238,7 @@ class AnalyzedSpectrum : public ::testing::Test {
   AnalysisOptions options_ = run_.options();
 };
 
-TEST_F(AnalyzedSpectrum, StandsInTheCaseFile) {
+TEST_F(AnalyzedSpectrum, IsInTheCaseFile) {
   analyze(options_);
   const Json without = content();
   EXPECT_FALSE(without.contains("spectrum"));
@@ -262,7 +262,7 @@ TEST_F(AnalyzedSpectrum, StandsInTheCaseFile) {
   EXPECT_NEAR(weights, 1, 1e-14);
   EXPECT_THAT(read_file(run_.output() / "summary.csv"),
               HasSubstr("," + top[0]["value"].dump() + "\n"));
-  // All else is what it is without.
+  // Everything else is the same as without it.
   for (const auto& [key, value] : without.items()) {
     if (key == "identity") continue;
     EXPECT_EQ(with[key], value) << key;
@@ -286,10 +286,10 @@ TEST_F(AnalyzedSpectrum, AnotherSettingIsRefusedByName) {
                  "analysis.lanczos_steps (there 3, now 4)");
   expect_refusal({.top_eigenvalues = 1, .starts = 1, .steps = 3},
                  "analysis.spectrum (there true, now false)");
-  expect_refusal({}, "analysis.top_eigenvalues (there 1, now not there)");
+  expect_refusal({}, "analysis.top_eigenvalues (there 1, now missing)");
 }
 
-TEST_F(AnalyzedSpectrum, MayBeAllThatIsAskedFor) {
+TEST_F(AnalyzedSpectrum, MayBeRequestedAlone) {
   const std::string command = fmt::format(
       "analyze --run {} --output {} --threads 1 --checkpoints final --data-case seen "
       "--noise-samples 0 --random-samples 0 ",

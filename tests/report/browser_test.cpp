@@ -1,4 +1,4 @@
-// The page of a report in a real browser. Skips where there is none: scripts/install-packages.sh
+// The page of a report in a real browser. Skips if there is none: scripts/install-packages.sh
 // --tests installs it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ class Browser : public ::testing::Test {
                                         "--headless=new",
                                         "--no-sandbox",
                                         "--disable-gpu",
-                                        "--hide-scrollbars",  // a phone has none that take width
+                                        "--hide-scrollbars",  // on a phone they take no width
                                         "--no-first-run",
                                         "--disable-dev-shm-usage",
                                         "--enable-logging=stderr",
@@ -84,8 +84,8 @@ class Browser : public ::testing::Test {
     return result.output;
   }
 
-  // How wide the page is when the screen is `width` pixels wide. The browser's own window is never
-  // narrower than 500, so the page stands in a frame, and tells its width to the page around it.
+  // The width of the page on a screen of `width` pixels. The browser's own window is never narrower
+  // than 500, so the page is put in a frame, and sends its width to the page around it.
   int64_t width_on(int width) {
     const Path framed = page_.parent_path() / "framed.html", around = directory_ / "around.html";
     write_file_atomically(
@@ -120,7 +120,7 @@ TEST_F(Browser, ThePageHasTheRowsAndCurvesAndNoErrors) {
   EXPECT_THAT(text, HasSubstr("optimizer.<wbr>lr"));
 }
 
-TEST_F(Browser, ThePointerShowsTheValuesOfTheRunsThatAreDrawn) {
+TEST_F(Browser, ThePointerShowsTheValuesOfTheRunsShown) {
   const Path pointed = directory_ / "pointed.html";
   write_file_atomically(
       pointed, replaced(read_file(page_), "</body>",
@@ -131,7 +131,7 @@ TEST_F(Browser, ThePointerShowsTheValuesOfTheRunsThatAreDrawn) {
                         "0.98 * box.width}));document.title = getComputedStyle("
                         "document.querySelector('#train_loss .run-2')).display;</script></body>"));
   const std::string text = dom(pointed);
-  EXPECT_EQ(count(text, "<b>3.2500</b>"), 2u);  // of the two runs that are left, in update 4
+  EXPECT_EQ(count(text, "<b>3.2500</b>"), 2u);  // of the two runs still shown, in update 4
   EXPECT_THAT(text, HasSubstr("<title>none</title>"));
 }
 

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-using ReportedRun = report::Run;  // ::testing::Test has a Run, too
+using ReportedRun = report::Run;  // ::testing::Test also has a Run
 
 ReportedRun run_with(const std::vector<double>& losses, const std::vector<double>& distances = {}) {
   ReportedRun run;
@@ -35,7 +35,7 @@ ReportedRun run_with(const std::vector<double>& losses, const std::vector<double
   return run;
 }
 
-// Draws every figure, and fails when gnuplot does; returns the script.
+// Draws every figure, and fails if gnuplot fails; returns the script.
 std::string drawn(const std::vector<ReportedRun>& runs) {
   const TemporaryDirectory directory;
   const plot::FigureSet figures = figure_set(make_charts(runs), runs);
@@ -43,7 +43,7 @@ std::string drawn(const std::vector<ReportedRun>& runs) {
   return figures.script;
 }
 
-TEST(Charts, DistancesOfZeroHaveNoPlaceOnALogarithmicAxis) {
+TEST(Charts, DistancesOfZeroAreNotShownOnALogarithmicAxis) {
   const std::vector<ReportedRun> zero = {run_with({5, 4}, {0, 0})};
   const Chart none = make_charts(zero).at(3);
   EXPECT_THAT(none.curves, SizeIs(0));
@@ -61,7 +61,7 @@ TEST(Charts, DistancesOfZeroHaveNoPlaceOnALogarithmicAxis) {
   drawn(both);
 }
 
-TEST(Charts, ValuesARoundingApartGetAnAxisWithLabelsThatDiffer) {
+TEST(Charts, ValuesThatDifferByRoundingGetAnAxisWithDifferentLabels) {
   const std::vector<ReportedRun> runs = {run_with({3.5, std::nextafter(3.5, 4.0), 3.5})};
   const Chart chart = make_charts(runs).front();
   EXPECT_GT(chart.most - chart.least, 3e-4);
@@ -74,13 +74,13 @@ TEST(Charts, ValuesARoundingApartGetAnAxisWithLabelsThatDiffer) {
   EXPECT_THAT(ticks(2, 2, 5), SizeIs(0));
 }
 
-TEST(Charts, GnuplotDrawsValuesThatAreCloseOrFarAway) {
-  // Six digits are not enough to tell these limits apart.
+TEST(Charts, GnuplotDrawsValuesThatAreCloseTogetherOrFarApart) {
+  // Six digits are not enough to distinguish these limits.
   drawn({run_with({1000.0001, 1000.0002, 1000.0003})});
   drawn({run_with({0, 0}, {5e-324, 1.7e308}), run_with({1.7e308, -1.7e308}, {1e-299, 1e299})});
 }
 
-TEST(Charts, EarlyValuesMayLieAboveTheAxisButNotBelow) {
+TEST(Charts, EarlyValuesMayBeAboveTheAxisButNotBelow) {
   std::vector<double> losses(100, 4.0);
   losses[0] = 90;
   losses[1] = 1;
@@ -88,13 +88,13 @@ TEST(Charts, EarlyValuesMayLieAboveTheAxisButNotBelow) {
   EXPECT_LT(chart.least, 1);
   EXPECT_LT(chart.most, 5);
   EXPECT_EQ(chart.outside, 1);
-  // Of a short run next to a long one, no value is early.
+  // In a short run next to a long one, no value is early.
   const Chart two = make_charts({run_with(losses), run_with({7, 6})}).front();
   EXPECT_GT(two.most, 7);
   EXPECT_EQ(two.outside, 1);
 }
 
-TEST(Charts, APointThatStandsAloneIsDrawn) {
+TEST(Charts, AnIsolatedPointIsDrawn) {
   EXPECT_THAT(drawn({run_with({5})}), HasSubstr("with linespoints"));
   EXPECT_THAT(drawn({run_with({NAN, 5, NAN, 4, 3})}), HasSubstr("with linespoints"));
   EXPECT_THAT(drawn({run_with({5, 4, NAN, 4, 3})}), Not(HasSubstr("with linespoints")));

@@ -1,4 +1,4 @@
-// Directories of runs with numbers that a test chooses.
+// Directories of runs with numbers chosen by a test.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace saddle::report {
 
-// A run of 1,000 tokens an update, evaluated after every second one.
+// A run of 1,000 tokens per update, evaluated after every second update.
 struct PlantedRun {
   PlantedRun() {
     settings.model.context_length = 100;

@@ -1,4 +1,4 @@
-// Reports of planted runs: which runs are found, what is said of them, and which files are written.
+// Reports of planted runs: which runs are found, what the report says, and which files it writes.
 #include "report/report.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-using ReportedRun = report::Run;  // ::testing::Test has a Run, too
+using ReportedRun = report::Run;  // ::testing::Test also has a Run
 
 class Report : public ::testing::Test {
  protected:
@@ -41,7 +41,7 @@ class Report : public ::testing::Test {
     Log log = Log::silent();
     return write_report({.runs = {sweep_}, .output = output_}, log);
   }
-  // Every file under a directory, with its content.
+  // Every file under a directory, with its contents.
   static std::map<std::string, std::string> contents(const Path& directory) {
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
@@ -71,7 +71,7 @@ TEST_F(Report, RunsAreFoundOneLevelDeepInTheOrderOfTheirNumbers) {
   expect_error(ErrorKind::kIo, {"nowhere"}, [&] { find_runs({sweep_ / "nowhere"}); });
 }
 
-TEST_F(Report, TheLinesOfARunAreNotKept) {
+TEST_F(Report, TheLinesOfARunAreNotKeptInMemory) {
   PlantedRun().write(sweep_ / "run");
   const ReportedRun run = only();
   EXPECT_EQ(run.train.size(), 4u);
@@ -79,7 +79,7 @@ TEST_F(Report, TheLinesOfARunAreNotKept) {
   EXPECT_TRUE(run.record.evaluations.empty());
 }
 
-TEST_F(Report, SecondsThatTheResultDoesNotTellAreLeftOut) {
+TEST_F(Report, SecondsMissingFromTheResultAreOmitted) {
   PlantedRun().write(sweep_ / "run");
   Json result = read_json(sweep_ / "run" / "result.json");
   result["seconds"].erase("evaluation");
@@ -88,7 +88,7 @@ TEST_F(Report, SecondsThatTheResultDoesNotTellAreLeftOut) {
   EXPECT_THAT(terminal_table(runs()), Not(HasSubstr("not finite")));
 }
 
-TEST_F(Report, RunsOfOneNameAreToldApartByTheirParents) {
+TEST_F(Report, RunsWithTheSameNameAreDistinguishedByTheirParents) {
   PlantedRun().write(sweep_ / "small");
   PlantedRun().write(directory_ / "other" / "small");
   const std::vector<ReportedRun> found = read_runs(find_runs({sweep_, directory_ / "other"}));
@@ -117,7 +117,7 @@ TEST_F(Report, TheNumbersOfAFinishedRun) {
   EXPECT_TRUE(run.notes.empty());
 }
 
-TEST_F(Report, AnUnfinishedRunStandsWhereItsLogAndLockSay) {
+TEST_F(Report, TheStateOfAnUnfinishedRunComesFromItsLogAndLock) {
   PlantedRun run;
   run.finished = false;
   run.losses.resize(2);
@@ -166,7 +166,7 @@ TEST_F(Report, NumbersThatAreNotFiniteAreGapsAndNotes) {
   EXPECT_THAT(read_file(output_ / "figures" / "figures.dat"), HasSubstr("2000 NaN\n"));
 }
 
-TEST_F(Report, EmptyAndDamagedRunsAreRowsToo) {
+TEST_F(Report, EmptyAndDamagedRunsAlsoGetRows) {
   PlantedRun().write(sweep_ / "a-good");
   PlantedRun empty;
   empty.finished = false;
@@ -192,7 +192,7 @@ TEST_F(Report, EmptyAndDamagedRunsAreRowsToo) {
   EXPECT_TRUE(record["runs"][1]["train_loss"].is_null());
 }
 
-TEST_F(Report, SettingsThatDifferAreTheOnesThatWereChanged) {
+TEST_F(Report, DifferingSettingsAreTheChangedOnes) {
   PlantedRun().write(sweep_ / "a");
   PlantedRun other;
   other.settings.optimizer.lr = 0.25;
@@ -245,7 +245,7 @@ TEST_F(Report, EveryTextOfARunIsEscaped) {
   EXPECT_EQ(html("a\xC3\xA4\xED\xA0\x80z"), "a\xC3\xA4\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz");
 }
 
-TEST_F(Report, ANameThatIsNoTextStaysInItsLineAndField) {
+TEST_F(Report, ANameThatIsNotTextStaysInItsLineAndField) {
   PlantedRun().write(sweep_ / "x\x1b[2J\n\xFF");
   PlantedRun().write(sweep_ / "plain");
   const ReportOutcome outcome = report();
@@ -267,7 +267,7 @@ TEST_F(Report, LinksAreRelative) {
   }
 }
 
-TEST_F(Report, ASecondReportReplacesItsOwnFilesOnly) {
+TEST_F(Report, ASecondReportReplacesOnlyItsOwnFiles) {
   PlantedRun several;
   several.distances = {4.0, 2.0, 1.0, 0.5};
   several.write(sweep_ / "run");
@@ -288,7 +288,7 @@ TEST_F(Report, ASecondReportReplacesItsOwnFilesOnly) {
   EXPECT_EQ(read_json(output_ / "report.json")["runs"].size(), 2u);
 }
 
-TEST_F(Report, FilesThatNoReportMadeAreNotReplaced) {
+TEST_F(Report, FilesNotMadeByAReportAreNotReplaced) {
   PlantedRun().write(sweep_ / "run");
   make_directories(output_);
   write_file_atomically(output_ / "report.csv", "mine");
@@ -314,8 +314,8 @@ TEST_F(Report, TheCommandWritesTableFilesAndFigures) {
   EXPECT_EQ(run_saddle("report --output x").exit_code, 2);
 }
 
-// Made again, it is no run of the directory that it lies in.
-TEST_F(Report, OfOneDirectoryItLiesInItWithoutAnOutput) {
+// A second report does not take the first one for a run.
+TEST_F(Report, WithoutAnOutputItIsWrittenIntoTheSingleDirectory) {
   PlantedRun().write(sweep_ / "run-1");
   PlantedRun().write(sweep_ / "run-2");
   for (int time = 0; time < 2; ++time) {
@@ -330,7 +330,7 @@ TEST_F(Report, OfOneDirectoryItLiesInItWithoutAnOutput) {
   EXPECT_THAT(several.errors, HasSubstr("--output is required"));
 }
 
-TEST_F(Report, WithoutGnuplotThePageIsWrittenAllTheSame) {
+TEST_F(Report, WithoutGnuplotThePageIsStillWritten) {
   PlantedRun().write(sweep_ / "run");
   const std::string arguments =
       "report --runs " + sweep_.string() + " --output " + output_.string();

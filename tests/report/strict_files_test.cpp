@@ -1,5 +1,5 @@
-// Every file for programs that a real run and its report write, read by a strict parser; numbers
-// that are not finite are null in them.
+// A strict parser reads every machine-readable file of a real run and its report; numbers that are
+// not finite must be null.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,12 +19,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// nlohmann::json without extensions takes RFC 8259 alone: NaN and Infinity are refused.
+// nlohmann::json without extensions accepts only RFC 8259: NaN and Infinity are refused.
 void expect_strict_json(const Path& file, const std::string& text) {
   EXPECT_TRUE(nlohmann::json::accept(text)) << file;
 }
 
-// Reads every .json and .jsonl file below a directory. Returns how many values it read.
+// Reads every .json and .jsonl file under a directory. Returns the number of values read.
 int64_t read_strictly(const Path& directory) {
   int64_t values = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
@@ -47,8 +47,8 @@ std::string page_data(const Path& page) {
   return text.substr(at, text.find("</script>", at) - at);
 }
 
-// A rate of 1e200 in float64: after one update the squared distance between the workers' weights is
-// over the largest double, and the loss of the second update is not a number.
+// A learning rate of 1e200 in float64: after one update the squared distance between the workers'
+// weights exceeds the largest double, and the loss of the second update is NaN.
 struct DivergingRun : train::SmallRun {
   DivergingRun() {
     settings.runtime.dtype = config::Precision::kFloat64;
@@ -78,11 +78,11 @@ TEST(StrictFiles, ARunThatDivergesWritesNullAndIsReportedAsFailed) {
   expect_strict_json("page", page_data(outcome.page));
 }
 
-TEST(StrictFiles, ARunWithAPlantedNanAndWhatReadsIt) {
+TEST(StrictFiles, CommandsReadARunWithAPlantedNan) {
   train::SmallRun run;
   run.settings.training.max_tokens = 2 * 27 * 8;
   run.train();
-  // As training would log it; such an update stops the run, so it has to be planted.
+  // As training would log it; such an update stops the run, so the line must be planted.
   train::MetricsFile(run.file("metrics.jsonl"))
       .append({{"type", train::kTrainLine},
                {"step", 9},
@@ -111,8 +111,8 @@ TEST(StrictFiles, ARunWithAPlantedNanAndWhatReadsIt) {
   EXPECT_TRUE(row["validation_loss"].is_number());
 }
 
-// What report/run_ending.h reads in run.log is what training writes there.
-TEST(StrictFiles, ARunThatASignalStoppedSaysSo) {
+// report/run_ending.h must recognize the lines that training writes to run.log.
+TEST(StrictFiles, ARunStoppedByASignalSaysSo) {
   train::SmallRun run;
   EXPECT_FALSE(run.train(train::stop_after(run, 3)).completed);
   const auto runs = read_runs({run.settings.runtime.output_dir});
