@@ -1,13 +1,13 @@
-// Times every operation of the operations table over float and dual numbers, in the shapes of the
-// 20m preset and microbatches of 4 sequences of 1,024 tokens. A row first compares results of a
-// smaller microbatch with plain loops, then times; --benchmark_repetitions=N gives median and
+// Times every operation of the operations table over float and dual numbers, with the shapes of the
+// 20m preset and microbatches of 4 sequences of 1,024 tokens. Each row first compares the results
+// of a smaller microbatch with plain loops, then times; --benchmark_repetitions=N gives median and
 // spread.
 //
 // Columns: for matrix products GFLOP/s and its percentage of the best rate of one large product,
-// which is measured anew before each row; for the others GB/s (all planes), its percentage of the
-// best rate of a copy in memory (more than 100 where the tensors stay in the cache), and ns for
-// each number of the largest tensor. Rows over Dual<float> show when a loop is no longer
-// vectorized: they take 2 to 3 times as long as those over float, not 10.
+// which is measured again before each row; for the others GB/s (all planes), its percentage of the
+// best rate of a copy in memory (more than 100 if the tensors stay in the cache), and ns per number
+// of the largest tensor. Rows over Dual<float> reveal a loop that is no longer vectorized: they
+// should take 2 to 3 times as long as those over float, not 10.
 //
 // --threads=N gives the operations N threads (default: all processors).
 #include <benchmark/benchmark.h>
@@ -41,8 +41,8 @@ constexpr Sizes kPreset{.name = "20m",
                         .ffn = 896,
                         .vocabulary = 32000};
 
-// Shapes in which an operation's tensors would not fit beside the others': one chunk of the head's
-// rows, and one sequence where all scores are stored.
+// Smaller shapes for operations whose tensors would not fit into memory: one chunk of the head's
+// rows, and one sequence if all scores are stored.
 Sizes timed_sizes(const Operation& operation) {
   Sizes sizes = kPreset;
   for (const Slots& slots : {operation.inputs(sizes), operation.outputs(sizes)}) {
@@ -54,7 +54,7 @@ Sizes timed_sizes(const Operation& operation) {
   return sizes;
 }
 
-// Small enough for plain loops, more than one block of attention.
+// Small enough for plain loops, but with more than one block of attention.
 Sizes verified_sizes(const Operation& operation) {
   Sizes sizes = kPreset;
   sizes.sequences = 1;
@@ -62,7 +62,7 @@ Sizes verified_sizes(const Operation& operation) {
   return sizes;
 }
 
-// As draw(), with a short random sequence repeated: the largest tensors have 10^8 numbers.
+// Like draw(), but repeats a short random sequence: the largest tensors have 10^8 numbers.
 Values repeated_draw(const Slots& slots, uint64_t seed) {
   Values values;
   for (const Slot& slot : slots) {
@@ -93,8 +93,8 @@ double relative_error(const Values& found, const Values& expected) {
   return worst;
 }
 
-// Values, and derivatives along the values themselves, against plain loops; then the adjoint
-// against double. Sums over widths of thousands need more than the tests' tolerance.
+// Compares values, and derivatives along the values themselves, with plain loops, and the adjoint
+// with double. Sums over thousands of numbers need a larger tolerance than the tests.
 template <class S>
 std::optional<std::string> verify(Context& context, const Operation& operation) {
   const double tolerance = 8 * operation.float_tolerance;
@@ -150,7 +150,7 @@ double measure_peak(Context& context, int tries) {
   return bench::measure_product_peak<float>(context, 2048, tries);
 }
 
-// Bytes read and written per second by a copy of arrays far larger than the caches, the best of
+// Bytes read and written per second by a copy of arrays far larger than the caches; the best of
 // `tries`.
 double measure_bandwidth(Context& context, int tries) {
   constexpr int64_t kSize = int64_t{1} << 26;

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""saddle and PyTorch on the same training work, in turn on the same machine; prints ratios.
+"""Runs saddle and PyTorch in turn on the same training work on the same machine; prints ratios.
 
     compare_training.py --saddle build/release/apps/saddle/saddle --config configs/20m.yaml \
         --cache CACHE --rounds 3 [--python /usr/bin/python3 ...]
 
 Each --python is an interpreter with torch and yaml (Debian: python3-torch, python3-yaml). Rounds
 alternate between the programs, so that a machine whose speed drifts does not favour one. First the
-loss of the same weights on the same tokens is compared: the work must be the same before it is
-timed. A mode that a torch does not have (torch.compile before 2.0) is skipped.
+losses of the same weights on the same tokens are compared: the work must be the same before it is
+timed. Modes that a torch does not have (torch.compile before 2.0) are skipped.
 """
 import argparse
 import json
@@ -56,7 +56,7 @@ class Saddle:
         return output
 
     def measure(self, updates):
-        """Timed updates behind one that is not timed; no evaluation, no checkpoint."""
+        """Timed updates after one untimed update; no evaluation, no checkpoint."""
         record = self.folder / "record.json"
         run([self.options.saddle, "benchmark-worker"]
             + self.settings(1 + updates, self.folder / "unused")
@@ -87,7 +87,7 @@ def pytorch(options, python, work, settings, updates, extra=()):
 
 
 def available(options, pythons, modes):
-    """The pairs of an interpreter and a mode that its torch has; a line for each other."""
+    """The pairs of an interpreter and a mode that its torch has; prints a line for skipped pairs."""
     pairs = []
     for python in pythons:
         version, compiles = run([python, "-c", "import torch; print(torch.__version__, "
@@ -101,8 +101,8 @@ def available(options, pythons, modes):
 
 
 def check_same_loss(options, saddle, python):
-    """The loss of trained weights on the same validation targets, by both programs: the work must be
-    the same before it is timed. The cache's validation split is cut to whole microbatches."""
+    """Compares the losses of trained weights on the same validation targets in both programs: the work
+    must be the same before it is timed. The validation split must be whole microbatches."""
     output = saddle.train(2)
     weights = output / "final.safetensors"
     text = run([options.saddle, "evaluate"] + saddle.settings(2, output) +
@@ -110,7 +110,7 @@ def check_same_loss(options, saddle, python):
     ours = json.loads(text)
     microbatch = options.microbatch * options.context
     if ours["targets"] % microbatch != 0:
-        raise SystemExit(f"{options.cache}: {ours['targets']} validation targets are no whole number "
+        raise SystemExit(f"{options.cache}: {ours['targets']} validation targets are not a whole number "
                          f"of microbatches of {microbatch}; prepare the cache with "
                          f"--set data.prepare_validation_tokens={4 * microbatch + 1}")
     theirs = pytorch(options, python, "loss", output / "resolved.yaml",
@@ -137,7 +137,7 @@ def main():
     parser.add_argument("--microbatch", type=int, default=4)
     parser.add_argument("--context", type=int, default=1024)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--updates", type=int, default=3, help="timed updates of a round")
+    parser.add_argument("--updates", type=int, default=3, help="timed updates per round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--skip-loss-check", action="store_true")
     options = parser.parse_args()

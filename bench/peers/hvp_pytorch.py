@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""v'Hv by double backward in PyTorch, along the random directions of `saddle benchmark-hvp`; prints
-one JSON object.
+"""Computes v'Hv by double backward in PyTorch, along the random directions of `saddle
+benchmark-hvp`; prints one JSON object.
 
     hvp_pytorch.py --settings RUN/resolved.yaml --cache CACHE --weights RUN/epoch-000.safetensors \
         --batch 1 --directions 2
@@ -17,13 +17,13 @@ import llama
 
 
 def signs(seed, stream, count):
-    """A saddle random direction: Philox4x32-10, purpose 6, one block for each index."""
+    """A random direction of saddle: Philox4x32-10, purpose 6, one block per index."""
     mask = 0xFFFFFFFF
     index = torch.arange(count, dtype=torch.int64)
     words = [index & mask, index >> 32, torch.full_like(index, stream), torch.full_like(index, 6)]
     key = [seed & mask, seed >> 32]
     for _ in range(10):
-        # 64-bit products wrap, and shifts keep the sign: the mask makes both unsigned words.
+        # 64-bit products wrap, and shifts keep the sign: the mask turns both into unsigned words.
         even, odd = 0xD2511F53 * words[0], 0xCD9E8D57 * words[2]
         words = [((odd >> 32) & mask) ^ words[1] ^ key[0], odd & mask,
                  ((even >> 32) & mask) ^ words[3] ^ key[1], even & mask]

@@ -1,6 +1,6 @@
-"""The same model in plain PyTorch, and the files of saddle that a peer reads.
+"""The same model in plain PyTorch, and readers for the files of saddle.
 
-Nothing here is part of the program or its tests: it is the alternative that benchmarks compare with.
+This is not part of the program or its tests: it is the alternative for comparison in benchmarks.
 """
 import json
 import math
@@ -13,7 +13,7 @@ import yaml
 
 
 def read_settings(run_or_config):
-    """The sections of a resolved.yaml, or of a JSON file like it."""
+    """The sections of a resolved.yaml, or of an equivalent JSON file."""
     with open(run_or_config) as file:
         return json.load(file) if Path(run_or_config).suffix == ".json" else yaml.safe_load(file)
 
@@ -42,7 +42,7 @@ def read_tokens(cache, split, count):
         if len(raw) >= 2 * count:
             break
     if len(raw) < 2 * count:
-        raise SystemExit(f"{cache}: {len(raw) // 2} {split} tokens, {count} are needed")
+        raise SystemExit(f"{cache}: {len(raw) // 2} {split} tokens, but {count} are needed")
     assert manifest, "a cache has a manifest"
     return torch.frombuffer(raw, dtype=torch.int16).to(torch.int64) & 0xFFFF
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training updates, or losses alone, of the model in PyTorch; prints one JSON object.
+"""Runs training updates, or only losses, of the model in PyTorch; prints one JSON object.
 
     train_pytorch.py --settings RUN/resolved.yaml --cache CACHE --mode eager --updates 3
 """

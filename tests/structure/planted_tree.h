@@ -1,4 +1,4 @@
-// A small source tree in a temporary directory, to see that each rule notices what breaks it.
+// A small source tree in a temporary directory, to test that each rule detects violations.
 #pragma once
 
 #include <stdlib.h>

@@ -41,7 +41,7 @@ bool names_neighbour(const Path& file, const Include& include) {
   return include.quoted && std::filesystem::exists(file.parent_path() / include.name);
 }
 
-// What is wrong with the include, or nothing. Other names in quotes are generated headers.
+// The fault of an include, or nothing. Other names in quotes are generated headers.
 std::string wrong_in_room(const std::string& room, const Path& file, const Include& include,
                           const Rooms& rooms) {
   const std::string target = room_of(include.name);
@@ -56,7 +56,7 @@ std::string wrong_in_room(const std::string& room, const Path& file, const Inclu
 std::string wrong_in_apps(const Path& file, const Include& include, const Rooms& rooms) {
   if (!include.quoted || rooms.contains(room_of(include.name))) return "";
   if (names_neighbour(file, include)) return "";
-  return "includes \"" + include.name + "\", which is neither of a room nor in the same folder";
+  return "includes \"" + include.name + "\", which is neither in a room nor in the same folder";
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ std::vector<std::string> find_wrong_includes(const Path& root, const Rooms& room
     const bool in_apps = *name.begin() == "apps";
     const std::string room = in_apps ? "" : (++name.begin())->string();
     if (!in_apps && !rooms.contains(room)) {
-      wrong.push_back(name.string() + ":1: lies in no room that CMakeLists.txt declares");
+      wrong.push_back(name.string() + ":1: is in no room that CMakeLists.txt declares");
       continue;
     }
     int64_t number = 0;

@@ -1,4 +1,4 @@
-// Includes run downwards only: a room includes itself and the rooms that it uses.
+// Includes run only downwards: a room includes itself and the rooms that it uses.
 #include "structure/rooms.h"
 
 #include <gmock/gmock.h>
@@ -41,11 +41,11 @@ TEST(Rooms, MayIncludeThemselvesAndWhatTheyUseThroughOthers) {
                           Pair("ops", ElementsAre("base", "ops"))));
 }
 
-TEST(Rooms, OfAnUndeclaredRoomIsAnError) {
+TEST(Rooms, UsingAnUndeclaredRoomIsAnError) {
   EXPECT_THROW(parse_rooms("saddle_room(ops USES base)\nsaddle_room(base)\n"), std::runtime_error);
 }
 
-TEST(WrongIncludes, AcceptWhatRunsDownwards) {
+TEST(WrongIncludes, AcceptDownwardIncludes) {
   const PlantedTree tree;
   tree.write("src/base/error.h", "#pragma once\n#include \"generated.h\"\n");
   tree.write("src/ops/matmul.cpp",
@@ -55,7 +55,7 @@ TEST(WrongIncludes, AcceptWhatRunsDownwards) {
   EXPECT_THAT(find_wrong_includes(tree.root(), parse_rooms(kThreeRooms)), IsEmpty());
 }
 
-TEST(WrongIncludes, NamePlantedOnesWithFileAndLine) {
+TEST(WrongIncludes, AreReportedWithFileAndLine) {
   const PlantedTree tree;
   tree.write("src/ops/cpu/softmax.cpp", "#include <cmath>\n\n#  include \"model/llama.h\"\n");
   tree.write("src/base/log.h", "#include <ops/matmul.h>\n");
@@ -68,7 +68,7 @@ TEST(WrongIncludes, NamePlantedOnesWithFileAndLine) {
                           HasSubstr("src/base/log.h:1: base may not include ops/matmul.h"),
                           HasSubstr("src/model/llama.cpp:1: includes \"llama.h\""),
                           HasSubstr("src/ops/cpu/softmax.cpp:3: ops may not include model/llama.h"),
-                          HasSubstr("src/stray/x.h:1: lies in no room")));
+                          HasSubstr("src/stray/x.h:1: is in no room")));
 }
 
 }  // namespace

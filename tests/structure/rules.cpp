@@ -17,9 +17,9 @@ std::vector<Path> shell_scripts(const Path& root) {
   return scripts;
 }
 
-// For a shell: in single quotes, with those inside written '\''.
+// For a shell: in single quotes, with inner single quotes written as '\''.
 std::string quoted(const Path& file) {
-  // By appending: g++ 12 takes "'" + a temporary string for a copy between overlapping memory.
+  // Appends because g++ 12 warns that "'" + a temporary string copies between overlapping memory.
   std::string text = "'";
   text += std::regex_replace(file.string(), std::regex("'"), R"('\'')");
   text += "'";
@@ -54,7 +54,7 @@ std::vector<std::string> find_memory_access(const Path& root) {
       ++number;
       if (std::regex_search(line, call)) {
         found.push_back(place(root, file, number) +
-                        "device_data() is for src/tensor, src/backend and src/ops alone");
+                        "device_data() is only for src/tensor, src/backend and src/ops");
       }
     }
   }

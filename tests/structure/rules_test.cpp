@@ -1,4 +1,4 @@
-// Each rule holds over the whole tree, and notices what breaks it in a planted one.
+// The whole tree follows each rule, and each rule detects a violation in a planted tree.
 #include "structure/rules.h"
 
 #include <gmock/gmock.h>
@@ -34,11 +34,11 @@ TEST(LongFiles, AreFound) {
   EXPECT_THAT(find_long_files(tree.root()), ElementsAre(HasSubstr("src/base/over.h:601: has 601")));
 }
 
-TEST(TensorMemory, IsReachedInTensorBackendAndOpsOnly) {
+TEST(TensorMemory, IsAccessedOnlyInTensorBackendAndOps) {
   expect_none(find_memory_access(SADDLE_SOURCE_DIR));
 }
 
-TEST(TensorMemory, ReachedElsewhereIsFound) {
+TEST(TensorMemory, AccessElsewhereIsFound) {
   const PlantedTree tree;
   const std::string call = "\nfloat* p = view.device_data();\n";
   tree.write("src/ops/add.cpp", call);
@@ -61,7 +61,7 @@ TEST(Scripts, WithErrorsAreFound) {
   EXPECT_THAT(find_bad_scripts(tree.root()), ElementsAre(HasSubstr("scripts/bad one.sh:1: ")));
 }
 
-TEST(Links, OfTheDocumentationLeadSomewhere) {
+TEST(Links, OfTheDocumentationExist) {
   expect_none(find_dead_links(SADDLE_SOURCE_DIR));
 }
 

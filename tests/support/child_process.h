@@ -1,4 +1,4 @@
-// Work done in a forked process, for tests of locks, signals and limits.
+// Runs work in a forked process, for tests of locks, signals and limits.
 #pragma once
 
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ class ChildProcess {
   pid_t id() const { return id_; }
   void kill(int signal) const { ::kill(id_, signal); }
 
-  // The status as of waitpid(2), once the process has ended.
+  // The status as in waitpid(2), after the process has ended.
   int wait() {
     int status = -1;
     while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
@@ -45,7 +45,7 @@ class ChildProcess {
     return status;
   }
 
-  // The exit status, or -1 when a signal ended it.
+  // The exit status, or -1 if a signal ended it.
   int exit_status() {
     const int status = wait();
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

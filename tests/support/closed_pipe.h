@@ -1,4 +1,4 @@
-// The program writing to a pipe that nobody reads.
+// Runs the program with output to a pipe that nobody reads.
 #pragma once
 
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 
 namespace saddle {
 
-// Runs `arguments`, as typed in a shell behind "saddle", with `descriptor` (standard output or
-// error) leading to such a pipe and the other of the two to nothing. The exit code, or -1 when a
-// signal ended the program.
+// Runs `arguments`, as typed in a shell after "saddle", with `descriptor` (standard output or
+// error) connected to such a pipe and the other of the two discarded. Returns the exit code, or -1
+// if a signal ended the program.
 inline int run_saddle_into_closed_pipe(int descriptor, const std::string& arguments) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");

@@ -1,5 +1,5 @@
-// How far numbers are apart, such that a NaN never passes for a small difference: a maximum built
-// with std::max keeps what it had when a NaN comes.
+// Differences between numbers in which a NaN never counts as a small difference: std::max would
+// ignore a NaN.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 
 namespace saddle {
 
-// `error`, or infinity when it is not finite.
+// `error`, or infinity if it is not finite.
 inline double or_infinity(double error) {
   return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
 }
 
-// The largest |a[i] - b[i]|; infinity when one is not finite or the sizes differ.
+// The largest |a[i] - b[i]|; infinity if one is not finite or the sizes differ.
 template <class A, class B>
 double largest_difference(const std::vector<A>& a, const std::vector<B>& b) {
   if (a.size() != b.size()) return std::numeric_limits<double>::infinity();

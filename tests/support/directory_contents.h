@@ -1,4 +1,4 @@
-// What is in a directory.
+// The contents of a directory.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace saddle {
 
-// In order.
+// The names in a directory, sorted.
 inline std::vector<std::string> names_in(const Path& directory) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {

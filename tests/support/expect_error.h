@@ -11,7 +11,7 @@
 
 namespace saddle {
 
-// Expects `action` to throw an Error of `kind` whose message is one line and holds every part.
+// Expects `action` to throw an Error of `kind` with a one-line message that contains every part.
 template <class Action>
 void expect_error(ErrorKind kind, const std::vector<std::string>& parts, Action action) {
   try {

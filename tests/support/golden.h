@@ -64,7 +64,7 @@ inline std::vector<double> expected(const Case& golden, const std::string& tenso
   return values;
 }
 
-// All parameters' tensors named prefix + canonical name, in the canonical order.
+// The tensors named prefix + canonical name of all parameters, in the canonical order.
 inline std::vector<double> expected_parameters(const Case& golden, const std::string& prefix) {
   std::vector<double> all;
   const model::Parameters parameters(golden.model);
@@ -101,7 +101,7 @@ void parameters_from_host(const std::vector<double>& all, backend::Arena<S>& are
   }
 }
 
-// The golden weights in the values of every worker.
+// Copies the golden weights to every worker.
 template <class S>
 void load_weights(const Case& golden, backend::Context& context, backend::Arena<S>& arena) {
   backend::Arena<double> values(context, arena.layout(), 1);

@@ -23,7 +23,7 @@ bool readable(int descriptor) {
   return ::poll(&waited, 1, kPollMilliseconds) > 0;
 }
 
-// The value of a header, empty when there is none.
+// The value of a header, empty if there is none.
 std::string header(const std::string& head, const std::string& name) {
   const size_t begin = head.find("\r\n" + name + ": ");
   if (begin == std::string::npos) return {};
@@ -50,18 +50,18 @@ std::string length_line(int64_t length) {
 
 }  // namespace
 
-// One that was accepted, with or without TLS.
+// An accepted connection, with or without TLS.
 struct HttpServer::Connection {
   int socket;
   TlsIdentity::Session tls;  // null: none
 
-  // Whether there is something to read, waiting a little.
+  // Whether there is something to read; waits briefly.
   bool waiting() const { return (tls && SSL_pending(tls.get()) > 0) || readable(socket); }
   // False at the end.
   bool receive(char* byte) {
     return tls ? SSL_read(tls.get(), byte, 1) == 1 : ::recv(socket, byte, 1, 0) == 1;
   }
-  // How much was sent; negative at the end.
+  // The number of bytes sent; negative at the end.
   ssize_t send(std::string_view bytes) {
     if (tls) return SSL_write(tls.get(), bytes.data(), static_cast<int>(bytes.size()));
     return ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -89,7 +89,7 @@ void HttpServer::listen() {
   }
   port_ = ntohs(address.sin_port);
   thread_ = std::thread([this] {
-    // A TLS library writes to closed connections; the signal is for this thread alone.
+    // A TLS library writes to closed connections, which raises SIGPIPE in this thread only.
     sigset_t broken_pipe;
     ::sigemptyset(&broken_pipe);
     ::sigaddset(&broken_pipe, SIGPIPE);
@@ -142,7 +142,7 @@ void HttpServer::serve() {
       Connection connection{socket, identity_ ? identity_->accept(socket) : nullptr};
       if (!identity_ || connection.tls) answer(connection);
     }
-    // A forked process may hold a copy of the descriptor, so closing alone would not end it.
+    // A forked process may hold a copy of the descriptor, so closing would not end the connection.
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);
   }

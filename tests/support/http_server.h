@@ -1,4 +1,4 @@
-// A small HTTP server on 127.0.0.1 that misbehaves as it is told to.
+// A small HTTP server on 127.0.0.1 that misbehaves on request.
 #pragma once
 
 #include <atomic>
@@ -15,55 +15,56 @@
 
 namespace saddle {
 
-// How one request is answered. The defaults serve the file, or the part of it that was asked for.
+// How to answer one request. The defaults serve the file, or the requested part of it.
 struct HttpBehaviour {
   int status = 200;              // any other: a short text instead of the file
-  std::string headers = {};      // further lines, each with \r\n behind it
-  bool ignore_range = false;     // the whole file whatever was asked for
-  bool ignore_if_range = false;  // the rest of the file although it is another one
+  std::string headers = {};      // further lines, each ending with \r\n
+  bool ignore_range = false;     // send the whole file whatever was requested
+  bool ignore_if_range = false;  // send the rest of the file even if it has changed
   std::string body = {};         // instead of the file; empty: the file
   std::string etag = {};         // instead of the file's; empty: the file's
   bool no_etag = false;
   bool no_length = false;         // no Content-Length: the end of the connection is the end
   int64_t length_error = 0;       // added to the Content-Length
   int64_t range_error = 0;        // added to the offset in Content-Range
-  int64_t cut_after = -1;         // bytes of the body, then the connection is closed; -1: never
-  int64_t bytes_for_each_ms = 0;  // 0: as fast as it goes
-  bool silent = false;            // takes the request and says nothing
+  int64_t cut_after = -1;         // closes the connection after these bytes of the body; -1: never
+  int64_t bytes_for_each_ms = 0;  // 0: as fast as possible
+  bool silent = false;            // accept the request and do not answer
 };
 
-// A request as it came.
+// A received request.
 struct HttpSeen {
   std::string method = {};
   std::string path = {};
-  std::string range = {};     // empty when there was none
+  std::string range = {};     // empty if there was none
   std::string if_range = {};  // the same
 };
 
 class TlsIdentity;
 
-// Serves one connection after another from a thread of its own, one request on each.
+// Serves one connection after another from its own thread, with one request per connection.
 class HttpServer {
  public:
   HttpServer();
-  // Speaks TLS, with a certificate that it signed itself for `host`.
+  // Uses TLS with a self-signed certificate for `host`.
   explicit HttpServer(const std::string& host);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();
 
-  // http://127.0.0.1:PORT, or https, and the path behind it.
+  // http://127.0.0.1:PORT, or https, followed by the path.
   std::string url(const std::string& path) const;
-  // The certificate as PEM text, for those who want to trust it.
+  // The certificate as PEM text, for clients that should trust it.
   std::string certificate() const;
 
   void add_file(const std::string& path, std::string content, std::string etag = "\"v1\"");
 
-  // The next requests of that method and path are answered so, in turn; those behind plainly.
+  // The next requests with this method and path are answered with these behaviours in turn, later
+  // ones normally.
   void script(const std::string& method, const std::string& path,
               const std::vector<HttpBehaviour>& behaviours);
 
-  // Those of that method and path so far.
+  // The requests with this method and path so far.
   std::vector<HttpSeen> seen(const std::string& method, const std::string& path) const;
 
  private:

@@ -1,7 +1,7 @@
-// The operations table: one row for each operation, which drives its tests (tests/ops) and its
-// micro-benchmarks (bench). A row says what goes in and comes out, how to call the operation over
+// The operations table: one row per operation, which drives its tests (tests/ops) and its
+// micro-benchmarks (bench). A row describes inputs and outputs, how to call the operation over
 // every number type, what it computes in plain loops, and what it costs. docs/add_an_operation.md
-// walks through one row.
+// explains one row.
 #pragma once
 
 #include <complex>
@@ -20,7 +20,7 @@ using backend::Context;
 using num::Plane;
 using tensor::View;
 
-// Dimension letters as in ops/common.h. An operation uses those that it has.
+// Dimension letters as in ops/common.h. An operation uses those that it needs.
 struct Sizes {
   const char* name = "";
   int64_t workers = 1;     // N
@@ -43,15 +43,15 @@ struct Slot {
   int64_t rows;
   int64_t cols;
   Gradient gradient = Gradient::kWritten;  // for inputs
-  double mean = 0;                         // of the values that tests draw
+  double mean = 0;                         // of the random values in tests
   double spread = 1;                       // their standard deviation
 };
 using Slots = std::vector<Slot>;
 
-// Integers [N, M, 1] that an operation reads besides its numbers.
+// Integers [N, M, 1] that an operation reads in addition to its numbers.
 enum class Indices { kNone, kTokens, kTargets };
 
-// The tensors of one call. weights[n] is the weight of worker n's losses where an adjoint takes
+// The tensors of one call. weights[n] is the weight of worker n's losses if an adjoint takes
 // weights instead of d_out, or the scale of its gradient.
 template <class S>
 struct Run {
@@ -63,8 +63,8 @@ struct Run {
   std::vector<double> weights;
 };
 
-// prepare and prepare_adjoint bring what an operation changes in place to its place; they are no
-// part of what is timed. adjoint is null for number types without one.
+// prepare and prepare_adjoint copy the inputs of in-place operations to where they are changed;
+// they are not timed. adjoint is null for number types without one.
 template <class S>
 struct Calls {
   void (*prepare)(Run<S>&) = nullptr;
@@ -73,7 +73,7 @@ struct Calls {
   void (*adjoint)(Run<S>&) = nullptr;
 };
 
-// One worker in plain arrays of double or, for derivatives by the complex step, complex numbers.
+// One worker in plain arrays of double or, for derivatives by the complex step, of complex numbers.
 template <class N>
 struct Plain {
   Sizes sizes;
@@ -82,7 +82,7 @@ struct Plain {
   std::vector<std::vector<N>> in, out;
 };
 
-// Of one plane and one worker. Elementary functions count as one operation.
+// The cost for one plane and one worker. Elementary functions count as one operation.
 struct Cost {
   double operations = 0;
   double moves = 0;  // numbers read or written once
@@ -93,16 +93,16 @@ struct Operation {
   Slots (*inputs)(const Sizes&);
   Slots (*outputs)(const Sizes&);
   Slots (*saved)(const Sizes&);
-  Slots (*constants)(const Sizes&);  // planes that no derivative is taken by
+  Slots (*constants)(const Sizes&);  // inputs that are not differentiated
   Indices indices;
   // The adjoint takes weights: d_out is the same for every row of a worker.
   bool weighted;
-  // Mostly matrix products: measured in operations per second, and over dual numbers in 3 products.
+  // Mostly matrix products: measured in operations per second; dual numbers need 3 products.
   bool products;
   // Relative error of float (of the norm of a tensor) against double, and why it may be so large.
   double float_tolerance;
   const char* float_reason;
-  std::vector<Sizes> more_cases;  // besides those of common_cases()
+  std::vector<Sizes> more_cases;  // in addition to common_cases()
   void (*plain)(Plain<double>&);
   void (*plain_complex)(Plain<std::complex<double>>&);
   Cost (*forward_cost)(const Sizes&);
@@ -130,7 +130,7 @@ std::vector<Operation> vocabulary_operations();  // linear, cross-entropy, head,
 std::vector<Operation> whole_operations();       // adamw, sum: whole tensors
 
 // Shapes with which every operation is tested: single elements, odd numbers, several workers, more
-// positions than attention holds at a time.
+// positions than attention processes at a time.
 std::vector<Sizes> common_cases();
 
 }  // namespace saddle::operations

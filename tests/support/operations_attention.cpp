@@ -9,7 +9,7 @@ namespace saddle::operations {
 namespace {
 
 constexpr const char* kReason =
-    "sums over a head and over at most 150 keys in float, each rounding 6e-8, random in sign";
+    "sums over a head and over at most 150 keys in float, roundings of 6e-8 with random sign";
 
 ops::AttentionShape shape_of(const Sizes& s) {
   return {s.sequences, s.positions, s.heads, s.head_size};
@@ -27,12 +27,12 @@ Slot scores(const char* name, const Sizes& s) {
   return {name, s.sequences * s.heads * s.positions, s.positions};
 }
 
-// Operations of a product of all heads, over all keys of every query.
+// Operations of a product for all heads, over all keys of every query.
 double full_product(const Sizes& s) {
   return 2.0 * static_cast<double>(s.rows() * s.positions) * static_cast<double>(cols(s));
 }
 
-// The same over the keys that blocks of kQueryRows queries see.
+// The same, but only over the keys that blocks of kQueryRows queries see.
 double causal_product(const Sizes& s) {
   const auto block = static_cast<double>(std::min(ops::kQueryRows, s.positions));
   return full_product(s) * (1 + block / static_cast<double>(s.positions)) / 2;
@@ -46,7 +46,7 @@ double activation_count(const Sizes& s) {
   return static_cast<double>(s.rows() * cols(s));
 }
 
-// fn(b, i, t, row of scores, column of the head's first number) for every query.
+// Calls fn(b, i, t, row of scores, column of the head's first number) for every query.
 template <class Fn>
 void for_queries(const Sizes& s, Fn&& fn) {
   for (int64_t b = 0; b < s.sequences; ++b) {
@@ -169,7 +169,7 @@ struct CausalSoftmax : Row {
   static constexpr const char* kFloatReason = kReason;
   static Slots inputs(const Sizes& s) { return {scores("s", s)}; }
   static Slots outputs(const Sizes& s) { return {scores("p", s)}; }
-  // Half of the scores are seen; all are written.
+  // Half of the scores are used; all are written.
   static Cost forward_cost(const Sizes& s) { return {2.5 * score_count(s), 1.5 * score_count(s)}; }
   static Cost adjoint_cost(const Sizes& s) { return {2 * score_count(s), 2 * score_count(s)}; }
   template <class S>

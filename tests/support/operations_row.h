@@ -1,11 +1,11 @@
-// How a row of the operations table is made from a class with templates over the number type.
+// Makes a row of the operations table from a class with templates over the number type.
 #pragma once
 
 #include "support/operations.h"
 
 namespace saddle::operations {
 
-// What most operations have in common; a row hides what is different for it.
+// The defaults for most operations; a row hides members that differ.
 struct Row {
   static Slots saved(const Sizes&) { return {}; }
   static Slots constants(const Sizes&) { return {}; }

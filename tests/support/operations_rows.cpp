@@ -10,8 +10,8 @@
 namespace saddle::operations {
 namespace {
 
-constexpr double kEps = 0.1;      // large enough to show, and to keep a single column from y = 1
-constexpr double kTheta = 100.0;  // small, so that every pair of a short test turns visibly
+constexpr double kEps = 0.1;      // large enough to matter, so that y != 1 for a single column
+constexpr double kTheta = 100.0;  // small, so that a short test rotates every pair noticeably
 
 double elements(const Sizes& s) {
   return static_cast<double>(s.rows() * s.width);
@@ -76,7 +76,7 @@ struct ResidualRmsNorm : Row {
     ops::residual_rmsnorm_forward<S>(run.context, run.in[0], run.in[1], run.in[2], kEps, run.out[0],
                                      run.out[1], run.saved[0]);
   }
-  // The adjoint of x_new passes to x and delta, and so does what rmsnorm's adjoint adds to it.
+  // The adjoint of x_new, including what rmsnorm's adjoint adds to it, passes to x and delta.
   template <class S>
   static void adjoint(Run<S>& run) {
     ops::copy<S>(run.context, run.d_out[0], run.d_in[1]);
@@ -199,7 +199,7 @@ struct Add : Row {
   }
 };
 
-// Over planes of double a copy: rounding is what the tolerance of float has to let through.
+// For planes of double a copy, so the tolerance of float must allow for the rounding.
 struct RoundBf16 : Row {
   static constexpr const char* kName = "round_bf16";
   static constexpr double kFloatTolerance = 0x1p-8;

@@ -1,4 +1,4 @@
-// One call of a row of the operations table with memory of its own: what tests and benchmarks fill,
+// One call of a row of the operations table with its own memory, which tests and benchmarks fill,
 // run and read.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace saddle::operations {
 // The numbers of one plane of some tensors, [N, rows, cols] each.
 using Values = std::vector<std::vector<double>>;
 
-// Random values for the slots: they depend on the seed, the slot, the worker and the index, so that
+// Random values for the slots. They depend on the seed, the slot, the worker and the index, so that
 // worker n of a run equals worker 0 of a run with first_worker = n. centered: without the means.
 Values draw(const Slots& slots, int64_t workers, int64_t first_worker, uint64_t seed,
             bool centered = false);
@@ -25,7 +25,7 @@ std::vector<int32_t> draw_indices(Indices kind, const Sizes& sizes, int64_t firs
 
 std::vector<double> draw_weights(const Sizes& sizes, int64_t first_worker);
 
-// What the adjoint of a weighted operation takes as d_out: the weight in every row.
+// d_out for the adjoint of a weighted operation: the weight in every row.
 Values weights_as_adjoints(const std::vector<double>& weights, int64_t rows);
 
 // The part of worker n.
@@ -40,8 +40,8 @@ std::vector<std::vector<N>> plain_outputs(const Operation& operation, const Size
 struct TrialOptions {
   int64_t first_worker = 0;
   bool strided = false;  // every tensor is a range of columns of a wider one
-  double garbage = std::numeric_limits<double>::quiet_NaN();  // in what an operation writes
-  double accumulated = 0;  // in what it accumulates into, in every plane
+  double garbage = std::numeric_limits<double>::quiet_NaN();  // initial value of written tensors
+  double accumulated = 0;  // initial value of accumulated tensors, in every plane
 };
 
 template <class S>
@@ -53,14 +53,14 @@ class Trial {
   void set_inputs(int plane, const Values& values) { set(run_.in, plane, values); }
   void set_adjoints(int plane, const Values& values) { set(run_.d_out, plane, values); }
 
-  // forward() and adjoint() with what they need in place; the adjoint needs a forward before it.
+  // forward() and adjoint() prepare what they need; the adjoint needs a forward before it.
   void forward();
   void adjoint();
 
   Values outputs(int plane) const { return get(run_.out, plane); }
   Values gradients(int plane) const { return get(run_.d_in, plane); }
 
-  // True when nothing beside the columns of a strided tensor was written.
+  // True if nothing outside the columns of a strided tensor was written.
   bool margins_untouched() const;
 
   Run<S>& run() { return run_; }

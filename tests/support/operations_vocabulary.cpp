@@ -1,4 +1,4 @@
-// Rows of the projections and of what has the vocabulary as a dimension.
+// Rows of the projections and of operations that have the vocabulary as a dimension.
 #include <cmath>
 
 #include "ops/cross_entropy.h"
@@ -10,8 +10,8 @@
 namespace saddle::operations {
 namespace {
 
-// More rows than the head's gradient holds logits of at a time, not a multiple of any chunk; and
-// more pieces than a tile of its logits has columns.
+// More rows than the head's gradient processes at a time, and not a multiple of any chunk; and more
+// pieces than a tile of its logits has columns.
 constexpr Sizes kManyRows{
     .name = "many_rows", .positions = ops::kHeadRows + 75, .width = 5, .vocabulary = 37};
 
@@ -48,7 +48,7 @@ struct Linear : Row {
   static constexpr bool kProducts = true;
   static constexpr double kFloatTolerance = 2e-6;
   static constexpr const char* kFloatReason =
-      "sums over at most 150 products in float, roundings of 6e-8 random in sign";
+      "sums over at most 150 products in float, roundings of 6e-8 with random sign";
   static Slots inputs(const Sizes& s) {
     return {{"x", s.rows(), s.width,
              kStore == ops::Store::kWrite ? Gradient::kWritten : Gradient::kAccumulated},
@@ -90,7 +90,7 @@ struct CrossEntropy : Row {
   static Slots outputs(const Sizes& s) { return {{"losses", s.rows(), 1}}; }
   static Slots saved(const Sizes& s) { return {{"lse", s.rows(), 1}}; }
   static std::vector<Sizes> more_cases() {
-    return {kManyPieces};  // several of the blocks in which the sum is carried
+    return {kManyPieces};  // several blocks of the sum
   }
   static Cost forward_cost(const Sizes& s) { return {3 * size(s), size(s)}; }
   static Cost adjoint_cost(const Sizes& s) { return {3 * size(s), 2 * size(s)}; }
@@ -109,7 +109,7 @@ struct CrossEntropy : Row {
   }
 };
 
-// The adjoint makes the losses too.
+// The adjoint also computes the losses.
 struct Head : Row {
   static constexpr const char* kName = "head";
   static constexpr Indices kIndices = Indices::kTargets;
@@ -155,7 +155,7 @@ struct Embedding : Row {
   static constexpr Indices kIndices = Indices::kTokens;
   static constexpr double kFloatTolerance = 2e-6;
   static constexpr const char* kFloatReason =
-      "the inputs' own rounding; the adjoint adds at most 150 rows to one";
+      "the rounding of the inputs; the adjoint adds at most 150 rows to one";
   static double size(const Sizes& s) { return static_cast<double>(s.rows() * s.width); }
   static Slots inputs(const Sizes& s) {
     return {{"table", s.vocabulary, s.width, Gradient::kAccumulated}};

@@ -1,4 +1,4 @@
-// Rows of what works on whole tensors, and the table.
+// Rows of operations on whole tensors, and the table.
 #include <cmath>
 
 #include "ops/adamw.h"
@@ -13,13 +13,13 @@ int64_t numbers(const Sizes& s) {
   return s.rows() * s.width;
 }
 
-// A sum has no adjoint of its own: it belongs to measurements, not to the model.
+// The sum has no adjoint: it is used for measurements, not in the model.
 struct Sum : Row {
   static constexpr const char* kName = "sum";
   static constexpr bool kHasAdjoint = false;
   static constexpr double kFloatTolerance = 2e-5;
   static constexpr const char* kFloatReason =
-      "carried in double, but inputs and result are rounded to 6e-8 and terms of both signs cancel";
+      "summed in double, but inputs and result are rounded to 6e-8 and terms of both signs cancel";
   static Slots inputs(const Sizes& s) {
     return {{"x", s.rows(), s.width, Gradient::kWritten, 0.5, 1}};
   }
@@ -41,7 +41,7 @@ struct Sum : Row {
   }
 };
 
-// A third of the numbers decays, a third does not, and what lies between is padding.
+// A third of the numbers decays, a third does not, and the numbers between are padding.
 struct AdamW : Row {
   static constexpr const char* kName = "adamw";
   static constexpr bool kRealOnly = true;

@@ -17,7 +17,7 @@ struct ProgramResult {
   std::string errors;  // standard error
 };
 
-// `arguments` as typed in a shell behind "saddle"; redirections among them hold.
+// `arguments` as typed in a shell after "saddle"; they may contain redirections.
 inline ProgramResult run_saddle(const std::string& arguments) {
   const TemporaryDirectory directory;
   const std::string output = directory / "output";

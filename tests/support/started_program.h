@@ -1,4 +1,4 @@
-// The program running beside the test, to be killed, signalled or waited for.
+// The program running alongside the test, to be killed, signalled or waited for.
 #pragma once
 
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace saddle {
 
 class StartedProgram {
  public:
-  // `arguments` as typed in a shell behind "saddle".
+  // `arguments` as typed in a shell after "saddle".
   explicit StartedProgram(const std::string& arguments)
       : printed_(directory_ / "printed"),
         process_(
@@ -24,9 +24,9 @@ class StartedProgram {
             }) {}
 
   void kill(int signal) const { process_.kill(signal); }
-  // The exit code, or -1 when a signal ended it.
+  // The exit code, or -1 if a signal ended it.
   int wait() { return process_.exit_status(); }
-  // What it has written to either output; nothing when it was killed before it was the program.
+  // What it has written to either output; empty if it was killed before the program started.
   std::string printed() const {
     return std::filesystem::exists(printed_) ? read_file(printed_) : "";
   }

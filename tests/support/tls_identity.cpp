@@ -30,7 +30,7 @@ Certificate make_certificate(EVP_PKEY* key, const std::string& host) {
   Certificate certificate(X509_new());
   check(certificate != nullptr);
   X509* const it = certificate.get();
-  check(X509_set_version(it, 2) == 1);  // the third version
+  check(X509_set_version(it, 2) == 1);  // 2 means version 3
   check(ASN1_INTEGER_set(X509_get_serialNumber(it), 1) == 1);
   check(X509_gmtime_adj(X509_getm_notBefore(it), -60) != nullptr);
   check(X509_gmtime_adj(X509_getm_notAfter(it), 3600) != nullptr);

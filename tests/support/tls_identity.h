@@ -1,4 +1,4 @@
-// A certificate made on the spot, for servers in tests.
+// A certificate created on demand, for servers in tests.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -13,7 +13,7 @@ struct TlsDeleter {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 };
 
-// A key and a certificate for `host` (an IP address), signed by itself and valid for an hour.
+// A key and a self-signed certificate for `host` (an IP address), valid for an hour.
 class TlsIdentity {
  public:
   using Session = std::unique_ptr<SSL, TlsDeleter>;
@@ -22,7 +22,7 @@ class TlsIdentity {
 
   const std::string& certificate() const { return pem_; }
 
-  // The server's side of a connection; null when the client does not go on.
+  // The server's side of a connection; null if the client does not continue.
   Session accept(int socket) const;
 
  private:

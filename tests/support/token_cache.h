@@ -12,7 +12,7 @@
 
 namespace saddle::data {
 
-// The ids first, first + 1, ... modulo `vocab_size`: every id tells its place.
+// The ids first, first + 1, ... modulo `vocab_size`: every id encodes its place.
 inline std::vector<uint16_t> counting_ids(int64_t count, int64_t vocab_size, int64_t first = 0) {
   std::vector<uint16_t> ids;
   for (int64_t i = 0; i < count; ++i) {
@@ -21,7 +21,7 @@ inline std::vector<uint16_t> counting_ids(int64_t count, int64_t vocab_size, int
   return ids;
 }
 
-// Independent ids, smaller ones more often.
+// Independent ids; smaller ones are more frequent.
 inline std::vector<uint16_t> random_ids(int64_t count, int64_t vocab_size, uint64_t seed) {
   const RandomStream random(seed, RandomPurpose::kTest);
   std::vector<uint16_t> ids;
@@ -32,8 +32,8 @@ inline std::vector<uint16_t> random_ids(int64_t count, int64_t vocab_size, uint6
   return ids;
 }
 
-// Writes a cache of these ids to `directory`. Ids at or over the vocabulary are written as they
-// are, for tests of what reads them.
+// Writes a cache of these ids to `directory`. Ids outside the vocabulary are written unchanged, for
+// tests of their readers.
 inline void write_token_cache(const Path& directory, const std::vector<uint16_t>& train,
                               const std::vector<uint16_t>& validation, int64_t vocab_size,
                               int64_t shard_tokens = kDefaultShardTokens,
