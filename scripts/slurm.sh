@@ -116,7 +116,7 @@ pass_on() {
 warn() {
   if $warned; then return; fi
   warned=true
-  note "the time limit is near: the command is asked to save"
+  note "the time limit is near: asking the command to save"
   pass_on
 }
 trap warn USR1
@@ -143,12 +143,12 @@ note "the command ended with $code"
 # 75: stopped, with the work so far saved; 138: ended by the signal itself, before it could save.
 if $warned && ! $ended && ((code == 75 || code == 138)); then
   if ((${SLURM_RESTART_COUNT:-0} >= max_restarts)); then
-    note "not put back into the queue: it was $max_restarts times; submit it again to go on"
+    note "not put back into the queue: it was put back $max_restarts times; submit it again to continue"
   elif scontrol requeue "$SLURM_JOB_ID"; then
     note "back in the queue"
     exit "$code"
   else
-    note "not put back into the queue: Slurm refused; submit it again to go on"
+    note "not put back into the queue: Slurm refused; submit it again to continue"
   fi
 fi
 # -- end

@@ -10,7 +10,7 @@ if [[ -n "$setup" ]]; then
   eval "$setup" || { note "the setup failed"; exit 1; }
 fi
 
-# Slurm's warning is passed on once: a second signal would end the command without saving.
+# Slurm's warning is passed on only once: a second signal would end the command without saving.
 warned=false
 passed=false
 child=
@@ -22,18 +22,18 @@ pass_on() {
 warn() {
   if $warned; then return; fi
   warned=true
-  note "the time limit is near: the command is asked to save"
+  note "the time limit is near: asking the command to save"
   pass_on
 }
 trap warn USR1
-# Slurm ends the job, and tells the command so itself; what it saves is waited for.
+# Slurm is ending the job and signals the command itself; wait while the command saves.
 ended=false
 trap 'ended=true' TERM
 
 note "command: ${command[*]}"
 "${command[@]}" &
 child=$!
-pass_on  # a warning that came before
+pass_on  # a warning that came earlier
 wait "$child"
 code=$?
 while kill -0 "$child" 2>/dev/null; do  # a signal interrupts waiting
@@ -41,20 +41,20 @@ while kill -0 "$child" 2>/dev/null; do  # a signal interrupts waiting
   code=$?
 done
 if $warned || $ended; then
-  wait "$child"  # what it ended with, not the signal
+  wait "$child"  # its own exit code, not the signal's
   code=$?
 fi
 note "the command ended with $code"
 
-# 75: stopped, with the work so far saved; 138: by the signal itself, before it could.
+# 75: stopped, with the work so far saved; 138: ended by the signal itself, before it could save.
 if $warned && ! $ended && ((code == 75 || code == 138)); then
   if ((${SLURM_RESTART_COUNT:-0} >= max_restarts)); then
-    note "not put back into the queue: it was $max_restarts times; submit it again to go on"
+    note "not put back into the queue: it was put back $max_restarts times; submit it again to continue"
   elif scontrol requeue "$SLURM_JOB_ID"; then
     note "back in the queue"
     exit "$code"
   else
-    note "not put back into the queue: Slurm refused; submit it again to go on"
+    note "not put back into the queue: Slurm refused; submit it again to continue"
   fi
 fi
 )sh";

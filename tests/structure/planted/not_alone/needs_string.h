@@ -1,4 +1,4 @@
-// Leaves out <string>, to see that the test of headers alone notices.
+// Omits <string>, so that the test that compiles headers alone must notice.
 #pragma once
 
 inline std::string needs_string() {
