@@ -6,20 +6,31 @@ target_compile_options(saddle_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtu
 if(SADDLE_WARNINGS_AS_ERRORS)
   target_compile_options(saddle_flags INTERFACE -Werror)
 endif()
+if(CMAKE_UNITY_BUILD)
+  # A source compiled with others is included, where what is local to it is in a type.
+  target_compile_options(saddle_flags INTERFACE -Wno-subobject-linkage)
+endif()
 if(SADDLE_NATIVE)
   target_compile_options(saddle_flags INTERFACE -march=native)
 elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   target_compile_options(saddle_flags INTERFACE -march=x86-64-v3)
 endif()
 if(SADDLE_SANITIZE)
-  # g++ 12 sees faults in instrumented code of its own library, which are none. The sources of a room
-  # are compiled several at a time (CMAKE_UNITY_BUILD), where what is local to one is in a type.
+  # g++ 12 sees faults in instrumented code of its own library, which are none.
   target_compile_options(saddle_flags INTERFACE
     -fsanitize=${SADDLE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
-    -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
-    -Wno-subobject-linkage)
+    -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
   target_link_options(saddle_flags INTERFACE -fsanitize=${SADDLE_SANITIZE})
 endif()
+
+# saddle_precompile(TARGET HEADER...): most of the time of compiling a small source goes into these
+# headers. Sources that are compiled together (CMAKE_UNITY_BUILD) read them once as they are. (A test
+# checks, without precompiled headers, that each header includes what it needs.)
+function(saddle_precompile target)
+  if(NOT CMAKE_UNITY_BUILD)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
 
 # saddle_room(NAME [USES room...] [LIBRARIES target...]): one static library from src/NAME.
 function(saddle_room name)
@@ -29,11 +40,9 @@ function(saddle_room name)
   if(sources)
     add_library(saddle_${name} STATIC ${sources})
     target_link_libraries(saddle_${name} PUBLIC saddle_flags ${ROOM_USES} ${ROOM_LIBRARIES})
-    # Most of the time of compiling a small file goes into these. (That each header includes what it
-    # needs is tested without them.)
     list(LENGTH sources files)
     if(files GREATER 10)
-      target_precompile_headers(saddle_${name} PRIVATE <fmt/format.h> <nlohmann/json.hpp>)
+      saddle_precompile(saddle_${name} <fmt/format.h> <nlohmann/json.hpp>)
     endif()
   else()
     add_library(saddle_${name} INTERFACE)
@@ -54,11 +63,8 @@ function(saddle_tests name)
   target_link_libraries(${name}_tests PRIVATE saddle_flags ${TESTS_USES} GTest::gmock GTest::gtest_main)
   target_include_directories(${name}_tests PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   # What is tested is built as it ships; the tests themselves need not be fast, but quick to compile.
-  if(NOT SADDLE_SANITIZE)
-    target_compile_options(${name}_tests PRIVATE -O1)
-  endif()
-  target_precompile_headers(${name}_tests PRIVATE
-    <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+  target_compile_options(${name}_tests PRIVATE -O0)
+  saddle_precompile(${name}_tests <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
   target_compile_definitions(${name}_tests PRIVATE
     SADDLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     SADDLE_PROGRAM="$<TARGET_FILE:saddle>")

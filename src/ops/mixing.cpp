@@ -10,7 +10,7 @@ namespace {
 
 // Columns that are mixed at a time: enough to read and write memory in long runs, worker by worker,
 // and few enough that a core's cache holds those of about four workers.
-constexpr int64_t kColumns = 16384;
+constexpr int64_t kMixedColumns = 16384;
 // Columns that are summed at a time.
 constexpr int64_t kSums = 512;
 
@@ -36,13 +36,13 @@ class SparseRows {
     }
   }
 
-  // Writes mixed [N, kColumns] from columns [first, first + count) of x.
+  // Writes mixed [N, kMixedColumns] from columns [first, first + count) of x.
   template <class T>
   void apply(View<const T> x, int64_t first, int64_t count, T* mixed) const {
     for (int64_t i = 0; i < workers_; ++i) {
-      T* to = mixed + i * kColumns;
+      T* to = mixed + i * kMixedColumns;
       if (repeats_[static_cast<size_t>(i)]) {
-        std::copy_n(to - kColumns, count, to);
+        std::copy_n(to - kMixedColumns, count, to);
         continue;
       }
       for (int64_t at = 0; at < count; at += kSums) {
@@ -80,7 +80,7 @@ class SparseRows {
 template <class T>
 void store(const T* mixed, int64_t first, int64_t count, View<T> x) {
   for (int64_t n = 0; n < x.workers(); ++n) {
-    std::copy_n(mixed + n * kColumns, count, x.row(n, 0).data + first);
+    std::copy_n(mixed + n * kMixedColumns, count, x.row(n, 0).data + first);
   }
 }
 
@@ -91,12 +91,12 @@ template <class T, class Fn>
 void for_blocks(Context& context, int64_t workers, int64_t begin, int64_t end, Fn&& fn) {
   backend::Workspace::Scope scope(context.workspace());
   const int64_t shares = context.threads();
-  T* memory = scope.take<T>(shares * workers * kColumns);
-  const int64_t blocks = (end - begin + kColumns - 1) / kColumns;
+  T* memory = scope.take<T>(shares * workers * kMixedColumns);
+  const int64_t blocks = (end - begin + kMixedColumns - 1) / kMixedColumns;
   backend::parallel_tasks(context, shares, [&](int64_t share, int) {
     for (int64_t block = blocks * share / shares; block < blocks * (share + 1) / shares; ++block) {
-      const int64_t first = begin + block * kColumns;
-      fn(first, std::min(kColumns, end - first), memory + share * workers * kColumns);
+      const int64_t first = begin + block * kMixedColumns;
+      fn(first, std::min(kMixedColumns, end - first), memory + share * workers * kMixedColumns);
     }
   });
 }
@@ -139,7 +139,7 @@ void adamw_update_mixed(Context& context, AdamWStep step, const Mixing& mixing,
                       T* w = weights.row(n, 0).data + first;
                       adamw_row<T>(constants, keep, static_cast<T>(scales[static_cast<size_t>(n)]),
                                    count, gradients.row(n, 0).data + first,
-                                   before ? mixed + n * kColumns : w, w,
+                                   before ? mixed + n * kMixedColumns : w, w,
                                    first_moments.row(n, 0).data + first,
                                    second_moments.row(n, 0).data + first);
                     }
