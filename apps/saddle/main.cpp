@@ -15,7 +15,8 @@ namespace {
 using saddle::ErrorKind;
 
 int report(ErrorKind kind, const std::string& message) {
-  std::fprintf(stderr, "saddle: error: %s\n", saddle::printable(message).c_str());
+  const std::string line = saddle::printable(saddle::without_logins(message));
+  std::fprintf(stderr, "saddle: error: %s\n", line.c_str());
   return saddle::exit_code(kind);
 }
 

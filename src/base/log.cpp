@@ -130,7 +130,7 @@ void Log::add_file(const Path& path) {
 }
 
 void Log::write(bool warning, const std::string& text) {
-  const std::string message = printable(text);
+  const std::string message = printable(without_logins(text));
   const std::lock_guard lock(state_->mutex);
   state_->clear_progress();
   state_->print(fmt::format("{}{}\n", warning ? "warning: " : "", message));
@@ -146,7 +146,7 @@ void Log::write(bool warning, const std::string& text) {
 
 void Log::progress(std::string_view line) {
   const std::lock_guard lock(state_->mutex);
-  state_->progress_line = printable(line);
+  state_->progress_line = printable(without_logins(line));
   state_->progress_waits = true;
   const double interval = state_->terminal ? kTerminalInterval : kPlainInterval;
   const bool due = !state_->last_progress || state_->last_progress->seconds() >= interval;

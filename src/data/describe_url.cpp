@@ -50,7 +50,8 @@ RemoteFile describe_url(const std::string& url, const DownloadOptions& options, 
         fail(ErrorKind::kIo, "{} failed: more than {} redirects", what, options.http.max_redirects);
       }
       if (url.starts_with("https://") && !headers.redirect.starts_with("https://")) {
-        fail(ErrorKind::kIo, "{} failed: it leads away from https, to {}", what, headers.redirect);
+        fail(ErrorKind::kIo, "{} failed: it leads away from https, to {}", what,
+             headers.redirect.substr(0, headers.redirect.find_first_of("?#")));
       }
       request.url = headers.redirect;
     } else if (headers.status == 200) {

@@ -113,6 +113,18 @@ TEST(Log, MessagesStayOneLineWhateverTheNamesInThem) {
   EXPECT_THAT(lines[0], ::testing::EndsWith("one " + shown));
 }
 
+TEST(Log, ShowsNoLoginOfAUrl) {
+  const TemporaryDirectory directory;
+  const std::string text = written_to_file([&] {
+    Log log;
+    log.add_file(directory / "log");
+    log.warn("no answer from https://me:secret@host/x");
+    log.progress("http://me:secret@host/y: 1 MB");
+  });
+  EXPECT_EQ(text, "warning: no answer from https://***@host/x\nhttp://***@host/y: 1 MB\n");
+  EXPECT_EQ(read_file(directory / "log").find("secret"), std::string::npos);
+}
+
 TEST(Log, AppendsTimedLinesToFiles) {
   const TemporaryDirectory directory;
   write_file_atomically(directory / "run.log", "before\n");

@@ -34,5 +34,17 @@ TEST(Text, ATerminalGetsNothingToActOn) {
   EXPECT_EQ(printable_lines("a\tb\n\x1b\n"), "a\\x09b\n\\x1b\n");
 }
 
+TEST(Text, LoginsInUrlsAreNotShown) {
+  EXPECT_EQ(without_logins("asking for https://me:secret@host/a@b failed"),
+            "asking for https://***@host/a@b failed");
+  EXPECT_EQ(without_logins("https://token@host:8080?x, 'http://a:p@ss@b'"),
+            "https://***@host:8080?x, 'http://***@b'");
+  EXPECT_EQ(without_logins("https://me:secret@host", ""), "https://host");
+  for (const char* plain : {"", "://", "https://host/datasets/@me/x", "me@host", "a//b@c",
+                            "'https://host' and me@host"}) {
+    EXPECT_EQ(without_logins(plain), plain);
+  }
+}
+
 }  // namespace
 }  // namespace saddle
