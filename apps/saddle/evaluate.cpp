@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "base/exit_codes.h"
+#include "base/output_file.h"
 #include "base/stop.h"
 #include "commands.h"
 #include "train/evaluate_checkpoint.h"
@@ -31,6 +32,7 @@ struct EvaluateCommand {
   std::string json_file;  // empty: standard output
 
   int run() const {
+    if (!json_file.empty()) check_output_file(json_file);
     const StopSignals signals;
     Log log;
     const auto stop = [&signals] { return signals.requested(); };
