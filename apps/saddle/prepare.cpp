@@ -15,15 +15,17 @@ namespace {
 
 data::PrepareOptions prepare_options(const config::Settings& settings) {
   const config::DataSettings& data = settings.data;
-  if (!data.source && !data.dataset) {
+  if (data.source.empty() && !data.dataset) {
     fail(ErrorKind::kConfig,
          "data.source is not given, and this command needs it or data.dataset: use --set "
-         "data.source=FOLDER, or --set data.dataset=c4 to download");
+         "data.source=FOLDER (with train and validation files), --set data.source=FILE --set "
+         "data.validation_source=FILE, or --set data.dataset=c4 to download");
   }
   // Member by member: when an initializer of an aggregate throws, g++ 12 destroys the members of an
   // aggregate nested before it twice.
   data::PrepareOptions request;
-  request.source = data.source.value_or("");
+  request.source = data.source;
+  request.validation_source = data.validation_source;
   if (data.dataset) {
     request.dataset = *data.dataset;
     request.revision = data.revision;

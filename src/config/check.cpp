@@ -1,4 +1,6 @@
 // The rules between settings.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -142,11 +144,18 @@ void check_checkpoints(const Settings& settings) {
 }
 
 void check_data(const DataSettings& data) {
-  if (data.source && data.dataset) {
+  if (!data.source.empty() && data.dataset) {
     fail(ErrorKind::kConfig,
          "data.source ({}) and data.dataset ({}) are both given, but prepare reads one of them: "
          "set the other to null",
-         *data.source, *data.dataset);
+         fmt::join(data.source, ", "), *data.dataset);
+  }
+  if (!data.validation_source.empty() && data.source.empty()) {
+    fail(ErrorKind::kConfig,
+         "data.validation_source ({}) is given without data.source, which names the training files"
+         "{}",
+         fmt::join(data.validation_source, ", "),
+         data.dataset ? "; data.dataset has validation files of its own" : "");
   }
 }
 

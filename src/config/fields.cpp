@@ -38,7 +38,9 @@ class Section {
   template <class Place, class Type>
   void add_at(std::string_view name, Place place, Type type, Role role, std::string_view meaning) {
     const auto member = member_;
-    constexpr bool kText = std::is_same_v<Type, Text> || std::is_same_v<Type, Nullable<Text>>;
+    constexpr bool kTextList = std::is_same_v<Type, TextList>;
+    constexpr bool kText = std::is_same_v<Type, Text> || std::is_same_v<Type, Url> ||
+                           std::is_same_v<Type, Nullable<Text>> || kTextList;
     fields_.push_back(
         {.section = name_,
          .name = std::string(name),
@@ -46,6 +48,7 @@ class Section {
          .meaning = std::string(meaning),
          .role = role,
          .text = kText,
+         .text_list = kTextList,
          .read = [=](const Value& value,
                      Settings& settings) { return type.read(value, place(settings.*member)); },
          .write = [=](const Settings& settings) { return type.write(place(settings.*member)); }});
@@ -80,15 +83,19 @@ void add_data(std::vector<Field>& fields) {
   Section section(fields, "data", &Settings::data);
   section.add("cache", &S::cache, Text{}, Role::kExecution,
               "directory of the token cache that prepare writes and train reads");
-  section.add("source", &S::source, Nullable{Text{}}, Role::kExecution,
-              "folder or glob of C4 files (.json.gz, .json, .jsonl) for prepare");
+  section.add("source", &S::source, TextList{}, Role::kExecution,
+              "for prepare: folder, glob or file of documents (.json, .jsonl, also with .gz), or a "
+              "list of them; their names say train or validation");
+  section.add("validation_source", &S::validation_source, TextList{}, Role::kExecution,
+              "the same for validation: data.source then names the training files, whatever they "
+              "are called");
   section.add("dataset", &S::dataset, Nullable{Text{}}, Role::kExecution,
               "published dataset (c4) that prepare downloads instead of reading data.source");
   section.add("revision", &S::revision, Text{}, Role::kExecution,
               "branch, tag or commit of data.dataset");
-  section.add("base_url", &S::base_url, Text{}, Role::kExecution,
+  section.add("base_url", &S::base_url, Url{}, Role::kExecution,
               "where data.dataset is published, as https://HOST; http:// only for this machine or "
-              "a trusted network");
+              "a trusted network; records leave out the login of https://USER:PASSWORD@HOST");
   section.add("download_dir", &S::download_dir, Text{}, Role::kExecution,
               "directory that keeps the downloaded files, under data.dataset/data.revision");
   section.add("tokenizer", &S::tokenizer, Nullable{Text{}}, Role::kExecution,

@@ -169,7 +169,9 @@ void apply_override(std::string_view assignment, Settings& settings) {
     return;
   }
   const Field& field = find_field(fields, key, place);
-  if (field.text) {
+  if (field.text_list && text.starts_with('[') && text.ends_with(']')) {
+    set_field(field, to_value(parse_yaml(text, place, false)), place, settings);
+  } else if (field.text) {
     const bool null = text.empty() || text == "null";
     set_field(field, null ? Value{} : Value{.kind = Value::Kind::kPlain, .text = text}, place,
               settings);

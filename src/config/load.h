@@ -25,7 +25,8 @@ Settings load_settings(const std::vector<Path>& configs, const std::vector<std::
 void apply_yaml(std::string_view text, std::string_view where, Settings& settings);
 
 // Sets one "dotted.key=value". The value is read as YAML (null, [1, 2], 1e-3, "quoted"), except
-// that text settings take it as it is written (null or nothing: null). A group inside a section may
+// that text settings take it as it is written (null or nothing: null; [A, B] is a list where one is
+// allowed). A group inside a section may
 // be null, as in a file. Does not call check_settings. Errors: kUsage when there is no "=", else
 // kConfig.
 void apply_override(std::string_view assignment, Settings& settings);

@@ -44,10 +44,11 @@ struct ModelSettings {
 };
 
 struct DataSettings {
-  std::string cache = "cache";         // directory of the token cache
-  std::optional<std::string> source;   // folder or glob of C4 files
-  std::optional<std::string> dataset;  // or a published dataset: c4
-  std::string revision = "main";       // of it: branch, tag or commit
+  std::string cache = "cache";                 // directory of the token cache
+  std::vector<std::string> source;             // folders, globs and files of documents
+  std::vector<std::string> validation_source;  // the same for validation, when it is given apart
+  std::optional<std::string> dataset;          // instead of both a published dataset: c4
+  std::string revision = "main";               // of it: branch, tag or commit
   std::string base_url = "https://huggingface.co";
   std::string download_dir = "downloads";  // keeps its files
   std::optional<std::string> tokenizer;    // SentencePiece model file

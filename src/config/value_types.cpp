@@ -122,6 +122,29 @@ Json IntegerList::write(const std::vector<int64_t>& value) const {
   return value;
 }
 
+bool TextList::read(const Value& value, std::vector<std::string>& target) const {
+  std::vector<std::string> texts;
+  if (value.kind == Value::Kind::kList) {
+    for (const Value& item : value.items) {
+      if (!Text{}.read(item, texts.emplace_back())) return false;
+    }
+  } else if (value.kind != Value::Kind::kNull) {
+    if (!Text{}.read(value, texts.emplace_back())) return false;
+  }
+  target = std::move(texts);
+  return true;
+}
+
+Json TextList::write(const std::vector<std::string>& value) const {
+  if (value.empty()) return Json();
+  if (value.size() == 1) return value.front();
+  return value;
+}
+
+Json Url::write(const std::string& value) const {
+  return without_logins(value, "");
+}
+
 std::string_view name(Device value) {
   return kChoiceNames<Device>[static_cast<size_t>(value)];
 }

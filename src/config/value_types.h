@@ -74,6 +74,22 @@ struct IntegerList {
   Json write(const std::vector<int64_t>& value) const;
 };
 
+// A text, which is the list of it alone, or a list of texts; null is the empty list.
+struct TextList {
+  using Type = std::vector<std::string>;
+
+  std::string allowed() const {
+    return "null or " + Text{}.allowed() + ", or a list of such texts";
+  }
+  bool read(const Value& value, std::vector<std::string>& target) const;
+  Json write(const std::vector<std::string>& value) const;
+};
+
+// A URL. Records show it without its login.
+struct Url : Text {
+  Json write(const std::string& value) const;
+};
+
 // The names of an enum class, in the order of its enumerators.
 template <class Enum>
 inline constexpr std::array<std::string_view, 0> kChoiceNames{};

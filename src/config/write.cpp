@@ -96,9 +96,9 @@ std::string options_markdown() {
       "(`--set section.name=value`). Both may be repeated: the files are merged in order, then\n"
       "the `--set`s are applied, and of two values for one setting the later wins. A list is\n"
       "replaced as a whole. Unknown settings, wrong types and values that are not allowed are\n"
-      "refused. Text in YAML may be quoted; after `--set` it is taken as it is written, other\n"
-      "values are read as YAML (`--set optimizer.grad_clip=null`,\n"
-      "`--set 'training.checkpoint_epochs=[1, 2]'`).\n"
+      "refused. Text in YAML may be quoted; after `--set` it is taken as it is written, lists and\n"
+      "other values are read as YAML (`--set optimizer.grad_clip=null`,\n"
+      "`--set 'training.checkpoint_epochs=[1, 2]'`, `--set 'data.source=[a.jsonl, b.jsonl]'`).\n"
       "\n"
       "Settings marked *fixed* decide the numbers of a run: it can be resumed only with the same\n"
       "values (and the same token cache). The others may change when a run is resumed.\n";

@@ -70,7 +70,7 @@ std::string prepare_command(const config::Settings& run, const data::CacheManife
   if (run.data.shuffle_buffer != manifest.shuffle_buffer) {
     set("data.shuffle_buffer", manifest.shuffle_buffer);
   }
-  if (!run.data.source && !run.data.dataset) set("data.source", "FOLDER");
+  if (run.data.source.empty() && !run.data.dataset) set("data.source", "FOLDER");
   if (!run.data.tokenizer) set("data.tokenizer", "FILE");
   return command;
 }

@@ -13,20 +13,6 @@
 
 namespace saddle::data {
 
-struct DocumentFiles {
-  std::vector<Path> train;       // the file name contains "train"
-  std::vector<Path> validation;  // the file name contains "validation"
-  std::vector<Path> ignored;     // it contains neither
-};
-
-// The document files (.json, .jsonl, and both with .gz) of a folder (not of folders inside it),
-// those that a glob pattern matches, or one file; each list sorted by name. An Error of kind kData
-// when there is none, or when a name contains both words.
-DocumentFiles find_document_files(const std::string& source);
-
-// True when the name says JSON lines, compressed or not.
-bool is_document_file(const Path& path);
-
 // A line of one of the files.
 struct DocumentPlace {
   int64_t file = 0;  // its index
@@ -39,10 +25,15 @@ struct ReadingState {
   int64_t documents = 0;           // with text
   int64_t empty_text = 0;          // documents left out because their text is ""
   int64_t no_text = 0;             // documents left out because they have no text, or null
+  int64_t blank_lines = 0;         // lines of nothing but white space: no documents
+  int64_t zero_bytes = 0;          // after the gzip data of files (LineReader::zero_bytes())
   int64_t bytes = 0;               // of the files as they lie on the disk
   DocumentPlace first_empty_text;  // of the documents left out
   DocumentPlace first_no_text;
 };
+
+// "3 blank lines and 512 zero bytes after gzip data were passed over"; empty when there were none.
+std::string passed_over_text(int64_t blank_lines, int64_t zero_bytes);
 
 // The documents of files one after another.
 class DocumentReader {
@@ -50,9 +41,10 @@ class DocumentReader {
   explicit DocumentReader(std::shared_ptr<FileSequence> files);
   explicit DocumentReader(std::vector<Path> files);
 
-  // The text of the next document; nothing at the end. Documents without text are left out and
-  // counted. An Error of kind kData with file and line when a line is not a JSON object, its text
-  // is not a string, or is not valid Unicode; others as of FileSequence::fetch().
+  // The text of the next document; nothing at the end. Documents without text are left out, blank
+  // lines passed over, and both are counted. An Error of kind kData with file and line when a line
+  // is not a JSON object, its text is not a string, or is not valid Unicode; others as of
+  // FileSequence::fetch().
   std::optional<std::string> next();
 
   const ReadingState& state() const { return state_; }

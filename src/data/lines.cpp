@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -18,15 +19,26 @@ constexpr size_t kOutputBytes = size_t{1} << 20;
 constexpr size_t kMaxLineBytes = size_t{1} << 30;  // a longer line is a damaged or wrong file
 constexpr int kGzipOnly = 15 + 16;                 // zlib: the largest window, a gzip header
 
-bool ends_with_gz(const Path& path) {
-  return path.extension() == ".gz";
+bool is_gzip(const Path& path, Compression compression) {
+  return compression == Compression::kGzip || path.extension() == ".gz";
 }
 
 }  // namespace
 
+std::string other_compression(const Path& path) {
+  constexpr std::array<std::string_view, 9> kEndings = {".zst", ".xz",   ".bz2", ".lz4", ".br",
+                                                        ".zip", ".lzma", ".7z",  ".Z"};
+  const std::string ending = path.extension().string();
+  return std::ranges::find(kEndings, ending) == kEndings.end() ? "" : ending;
+}
+
 struct LineReader::State {
-  explicit State(const Path& path)
-      : file(path), gzip(ends_with_gz(path)), input(kInputBytes), output(kOutputBytes) {
+  State(const Path& path, Compression compression)
+      : file(path), gzip(is_gzip(path, compression)), input(kInputBytes), output(kOutputBytes) {
+    if (!gzip && !other_compression(path).empty()) {
+      fail(ErrorKind::kData, "{}: {} files cannot be read: expected .gz or plain text",
+           path.string(), other_compression(path));
+    }
     if (gzip && inflateInit2(&stream, kGzipOnly) != Z_OK) {
       fail(ErrorKind::kInternal, "zlib cannot start to decompress {}", path.string());
     }
@@ -57,6 +69,21 @@ struct LineReader::State {
     return end > 0;
   }
 
+  // After a gzip member; true when nothing else is left in `input`. Tapes and some copying programs
+  // pad a file with zero bytes; data after them would be a hole in the file.
+  bool pass_over_zero_bytes() {
+    while (stream.avail_in > 0 && *stream.next_in == 0) {
+      ++stream.next_in;
+      --stream.avail_in;
+      ++zero_bytes;
+    }
+    if (stream.avail_in == 0) return true;
+    if (zero_bytes > 0) {
+      damaged(fmt::format("{} zero bytes after a gzip member, and then more data", zero_bytes));
+    }
+    return false;
+  }
+
   size_t inflate_piece() {
     while (true) {
       if (stream.avail_in == 0) {
@@ -68,6 +95,7 @@ struct LineReader::State {
         stream.next_in = reinterpret_cast<Bytef*>(input.data());
         stream.avail_in = narrow<uInt>(count);
       }
+      if (!in_member && members > 0 && pass_over_zero_bytes()) continue;
       in_member = true;
       stream.next_out = reinterpret_cast<Bytef*>(output.data());
       stream.avail_out = narrow<uInt>(output.size());
@@ -95,11 +123,13 @@ struct LineReader::State {
   int64_t offset = 0;  // of the next piece in the file
   int64_t line = 0;
   int64_t members = 0;
+  int64_t zero_bytes = 0;
   bool in_member = false;
   z_stream stream{};
 };
 
-LineReader::LineReader(const Path& path) : state_(std::make_unique<State>(path)) {}
+LineReader::LineReader(const Path& path, Compression compression)
+    : state_(std::make_unique<State>(path, compression)) {}
 LineReader::LineReader(LineReader&&) noexcept = default;
 LineReader::~LineReader() = default;
 
@@ -132,6 +162,9 @@ int64_t LineReader::line() const {
 }
 int64_t LineReader::bytes_read() const {
   return state_->offset;
+}
+int64_t LineReader::zero_bytes() const {
+  return state_->zero_bytes;
 }
 
 }  // namespace saddle::data

@@ -9,19 +9,28 @@
 
 namespace saddle::data {
 
-// The lines of a file, uncompressed when its name ends in .gz (one or several gzip members).
+// The ending of the name when it is that of a compression which is not read here (.zst, .xz, ...);
+// otherwise empty.
+std::string other_compression(const Path& path);
+
+enum class Compression { kByName, kGzip };  // kByName: gzip when the name ends in .gz
+
+// The lines of a file, plain or gzip (one or several members, zero bytes after the last).
 class LineReader {
  public:
-  explicit LineReader(const Path& path);
+  // An Error of kind kData, by name, for a file of another compression.
+  explicit LineReader(const Path& path, Compression compression = Compression::kByName);
   LineReader(LineReader&&) noexcept;
   ~LineReader();
 
   // The next line without its newline; false at the end. An Error of kind kData when the gzip data
-  // is damaged or ends early, with the file and the last line that was whole.
+  // is damaged, ends early, or goes on after zero bytes, with the file and the last line that was
+  // whole.
   bool next(std::string* line);
 
   int64_t line() const;        // the number of the last line read, from 1
   int64_t bytes_read() const;  // of the file as it lies on the disk
+  int64_t zero_bytes() const;  // passed over so far after the last gzip member
 
  private:
   struct State;

@@ -1,5 +1,7 @@
 #include "data/prepare.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -7,6 +9,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "data/build_directory.h"
+#include "data/document_files.h"
 #include "data/documents.h"
 #include "data/file_sequence.h"
 #include "data/pipeline.h"
@@ -54,17 +57,12 @@ Inputs published_inputs(const PrepareOptions& options, Log* log) {
 }
 
 Inputs local_inputs(const PrepareOptions& options, Log* log) {
-  DocumentFiles files = find_document_files(options.source);
-  for (const Path& path : files.ignored) {
-    log->warn("{} is left out: its name says neither train nor validation", path.string());
+  DocumentFiles files = find_document_files(options.source, options.validation_source);
+  for (const IgnoredFile& file : files.ignored) {
+    log->warn("{} is left out: {}", file.path.string(), file.reason);
   }
-  for (const Split split : {Split::kTrain, Split::kValidation}) {
-    if ((split == Split::kTrain ? files.train : files.validation).empty()) {
-      fail(ErrorKind::kData, "{} has no {} files: expected names with \"{}\"", options.source,
-           split_name(split), split_name(split));
-    }
-  }
-  return {options.source, std::make_shared<LocalFiles>(std::move(files.train)),
+  return {fmt::format("{}", fmt::join(options.source, ", ")),
+          std::make_shared<LocalFiles>(std::move(files.train)),
           std::make_shared<LocalFiles>(std::move(files.validation))};
 }
 
@@ -168,6 +166,8 @@ class SplitBuilder {
   void finish_record() {
     leave_out("empty text", read_.empty_text, read_.first_empty_text);
     leave_out("no text", read_.no_text, read_.first_no_text);
+    const std::string passed_over = passed_over_text(read_.blank_lines, read_.zero_bytes);
+    if (!passed_over.empty()) log_->info("{}: {}", split_name(split_), passed_over);
     if (record_.tokens == 0) {
       fail(ErrorKind::kData, "{}: the {} files hold no document with text", inputs_name_,
            split_name(split_));

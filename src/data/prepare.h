@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -13,10 +14,11 @@
 namespace saddle::data {
 
 struct PrepareOptions {
-  // A folder, a glob pattern or a file (find_document_files()); `dataset` and `revision` are then
+  // Folders, glob patterns and files (find_document_files()); `dataset` and `revision` are then
   // only for people. Empty: the published dataset of that name and revision (data/dataset.h).
-  std::string source;
-  std::string dataset;  // stored in the manifest, as is the revision
+  std::vector<std::string> source;
+  std::vector<std::string> validation_source;  // when the validation files are given apart
+  std::string dataset;                         // stored in the manifest, as is the revision
   std::string revision;
   DatasetOptions published;  // how to get a published dataset
   Path tokenizer_model;

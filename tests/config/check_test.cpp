@@ -27,6 +27,11 @@ TEST(Check, SettingsThatContradictEachOther) {
   expect_refusals(
       ErrorKind::kConfig,
       {
+          {{"data.source=[a, b]", "data.dataset=c4"},
+           "data.source (a, b) and data.dataset (c4) are both given"},
+          {{"data.validation_source=a"}, "data.validation_source (a) is given without data.source"},
+          {{"data.validation_source=a", "data.dataset=c4"},
+           "data.dataset has validation files of its own"},
           {{"model.heads=6"}, "model.width (320) must be a multiple of model.heads (6)"},
           {{"model.width=15", "model.heads=5"},
            "model.width (15) / model.heads (5) is a head size of 3, but rope needs an even one"},

@@ -11,6 +11,8 @@
 namespace saddle::config {
 namespace {
 
+using Texts = std::vector<std::string>;
+
 TEST(Load, ReadsEveryType) {
   const Settings settings = from_yaml(R"(
 model: {layers: 2, norm_eps: 1e-6, rope_theta: 5}
@@ -30,7 +32,7 @@ runtime: {device: cpu, dtype: float64, compile_mode: max-autotune, seed: 9223372
   EXPECT_EQ(settings.model.layers, 2);
   EXPECT_EQ(settings.model.norm_eps, 1e-6);
   EXPECT_EQ(settings.model.rope_theta, 5);
-  EXPECT_EQ(settings.data.source, "c4/en/*.json.gz");
+  EXPECT_EQ(settings.data.source, Texts{"c4/en/*.json.gz"});
   EXPECT_EQ(settings.data.tokenizer, std::nullopt);
   EXPECT_EQ(settings.data.prepare_train_tokens, 1000);
   EXPECT_FALSE(settings.data.prefetch);
@@ -123,12 +125,15 @@ TEST(Override, SetsNullListsChoicesNumbersAndText) {
   EXPECT_EQ(settings.training.max_tokens, 1000);
   EXPECT_EQ(settings.optimizer.lr, 3e-4);
   EXPECT_FALSE(settings.runtime.compile);
-  EXPECT_EQ(settings.data.source, "*.json.gz") << "text is taken as it is written";
+  EXPECT_EQ(settings.data.source, Texts{"*.json.gz"}) << "text is taken as it is written";
   EXPECT_EQ(settings.runtime.output_dir, "runs/a: b # c");
 
-  EXPECT_EQ(with_overrides({"data.source=a=b"}).data.source, "a=b");
-  EXPECT_EQ(with_overrides({"data.source=a", "data.source=null"}).data.source, std::nullopt);
-  EXPECT_EQ(with_overrides({"data.source=a", "data.source="}).data.source, std::nullopt);
+  EXPECT_EQ(with_overrides({"data.source=a=b"}).data.source, Texts{"a=b"});
+  EXPECT_EQ(with_overrides({"data.source=[a b, c]"}).data.source, (Texts{"a b", "c"}));
+  EXPECT_EQ(with_overrides({"data.source=part[1].jsonl"}).data.source, Texts{"part[1].jsonl"});
+  EXPECT_EQ(with_overrides({"data.source=[1].jsonl"}).data.source, Texts{"[1].jsonl"});
+  EXPECT_EQ(with_overrides({"data.source=a", "data.source=null"}).data.source, Texts{});
+  EXPECT_EQ(with_overrides({"data.source=a", "data.source="}).data.source, Texts{});
   EXPECT_EQ(with_overrides({"training.checkpoint_epochs=4"}).training.checkpoint_epochs,
             (std::vector<int64_t>{4}));
   EXPECT_EQ(with_overrides({"training.checkpoint_epochs=4", "training.checkpoint_epochs=null"})

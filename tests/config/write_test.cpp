@@ -25,7 +25,8 @@ Settings unusual_settings() {
              .norm_eps = 0.1 + 0.2,
              .rope_theta = 1.0 / 3.0};
   s.data = {.cache = "null",
-            .source = "a \"b\" \\ \n\t\x01\x7f: # '\u00e4\U0001f600",
+            .source = {"a \"b\" \\ \n\t\x01\x7f: # '\u00e4\U0001f600"},
+            .validation_source = {"null", "[1]", "a, b"},
             .dataset = "null",
             .revision = "v1",
             .base_url = "http://127.0.0.1:8000",
@@ -113,7 +114,7 @@ TEST(Fields, AreNamedOnceAndDescribed) {
   }
   // A setting without a row would be lost in resolved.yaml: one that is not written reads back as
   // its default, which ReadsBackToTheSameSettings sees only if unusual_settings changes it.
-  EXPECT_EQ(keys.size(), 8u + 15u + 10u + 8u + 5u + 3u + 10u);
+  EXPECT_EQ(keys.size(), 8u + 16u + 10u + 8u + 5u + 3u + 10u);
 }
 
 TEST(Recipe, HoldsWhatDecidesTheNumbers) {
@@ -140,17 +141,38 @@ TEST(Recipe, HoldsWhatDecidesTheNumbers) {
                           "runtime.amp"}) {
     EXPECT_TRUE(keys.contains(key)) << key;
   }
-  for (const char* key :
-       {"data.cache", "data.source", "data.dataset", "data.revision", "data.tokenizer",
-        "data.prefetch", "data.prepare_workers", "training.log_every", "training.checkpoint_policy",
-        "training.checkpoint_epochs", "training.checkpoint_every", "evaluation.batch_size",
-        "runtime.device", "runtime.threads", "runtime.compile", "runtime.compile_mode",
-        "runtime.sdpa_backend", "runtime.output_dir", "runtime.telemetry"}) {
+  for (const char* key : {"data.cache",
+                          "data.source",
+                          "data.validation_source",
+                          "data.dataset",
+                          "data.revision",
+                          "data.tokenizer",
+                          "data.prefetch",
+                          "data.prepare_workers",
+                          "training.log_every",
+                          "training.checkpoint_policy",
+                          "training.checkpoint_epochs",
+                          "training.checkpoint_every",
+                          "evaluation.batch_size",
+                          "runtime.device",
+                          "runtime.threads",
+                          "runtime.compile",
+                          "runtime.compile_mode",
+                          "runtime.sdpa_backend",
+                          "runtime.output_dir",
+                          "runtime.telemetry"}) {
     EXPECT_FALSE(keys.contains(key)) << key;
   }
   EXPECT_EQ(keys["runtime.dtype"], "float32");
   EXPECT_EQ(keys["optimizer.lr"], 1e-3);
   EXPECT_TRUE(keys["training.max_tokens"].is_null());
+}
+
+TEST(Write, ALoginInAUrlIsLeftOut) {
+  const Settings settings = with_overrides({"data.base_url=https://me:secret@host/mirror"});
+  EXPECT_EQ(settings.data.base_url, "https://me:secret@host/mirror");
+  EXPECT_EQ(from_yaml(to_yaml(settings)).data.base_url, "https://host/mirror");
+  EXPECT_EQ(to_json(settings)["data.base_url"], "https://host/mirror");
 }
 
 TEST(Recipe, DifferencesAreNamed) {

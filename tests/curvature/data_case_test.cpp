@@ -210,7 +210,7 @@ TEST_F(DataCases, TheSuggestedCommandMakesALargeEnoughCache) {
   data::write_bytes(source / "c4-train.0.json", data::json_lines(data::some_documents(1, 120)));
   data::write_bytes(source / "c4-validation.0.json", data::json_lines(data::some_documents(3, 9)));
   settings_.model.vocab_size = data::kTinyVocabulary;
-  settings_.data.source = source.string();
+  settings_.data.source = {source.string()};
   settings_.data.tokenizer = data::make_tokenizer(directory_.path()).string();
   settings_.data.cache = (directory_ / "tokens/").string();
   settings_.data.shuffle_buffer = 30;

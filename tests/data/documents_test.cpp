@@ -20,54 +20,6 @@ Texts read_all(DocumentReader* reader) {
   return texts;
 }
 
-Texts names_of(const std::vector<Path>& paths) {
-  Texts names;
-  for (const Path& path : paths) names.push_back(path.filename().string());
-  return names;
-}
-
-class DocumentFilesTest : public ::testing::Test {
- protected:
-  void touch(const std::string& name) const {
-    make_directories((directory_ / name).parent_path());
-    write_bytes(directory_ / name, "{\"text\":\"x\"}\n");
-  }
-  std::string folder() const { return directory_.path().string(); }
-  TemporaryDirectory directory_;
-};
-
-TEST_F(DocumentFilesTest, FolderIsSplitByNameAndSorted) {
-  for (const char* name : {"c4-train.00001-of-00002.json.gz", "c4-train.00000-of-00002.json.gz",
-                           "c4-validation.00000-of-00001.json.gz", "train.jsonl", "notes.json",
-                           "train.txt", ".train.json", "below/train.json", "a-train.jsonl.gz"}) {
-    touch(name);
-  }
-  const DocumentFiles files = find_document_files(folder());
-  EXPECT_EQ(names_of(files.train), (Texts{"a-train.jsonl.gz", "c4-train.00000-of-00002.json.gz",
-                                          "c4-train.00001-of-00002.json.gz", "train.jsonl"}));
-  EXPECT_EQ(names_of(files.validation), Texts{"c4-validation.00000-of-00001.json.gz"});
-  EXPECT_EQ(names_of(files.ignored), Texts{"notes.json"});
-}
-
-TEST_F(DocumentFilesTest, GlobAndSingleFile) {
-  for (const char* name : {"x/train-2.json", "y/train-1.json", "x/validation.json"}) touch(name);
-  EXPECT_EQ(names_of(find_document_files(folder() + "/*/train-?.json").train),
-            (Texts{"train-1.json", "train-2.json"}));
-  EXPECT_EQ(names_of(find_document_files(folder() + "/x/validation.json").validation),
-            Texts{"validation.json"});
-}
-
-TEST_F(DocumentFilesTest, NothingOrBothIsAnError) {
-  expect_error(ErrorKind::kData, {folder(), "no document files"},
-               [&] { find_document_files(folder()); });
-  expect_error(ErrorKind::kData, {"no document files"},
-               [&] { find_document_files(folder() + "/none/*.json"); });
-  expect_error(ErrorKind::kConfig, {"no source"}, [] { find_document_files(""); });
-  touch("train-validation.json");
-  expect_error(ErrorKind::kData, {"train-validation.json", "both"},
-               [&] { find_document_files(folder()); });
-}
-
 TEST(DocumentReader, ReadsFilesInOrderAndCountsWhatItLeavesOut) {
   const TemporaryDirectory directory;
   write_bytes(directory / "a.json",
@@ -87,6 +39,21 @@ TEST(DocumentReader, ReadsFilesInOrderAndCountsWhatItLeavesOut) {
   EXPECT_EQ(reader.state().bytes,
             static_cast<int64_t>(std::filesystem::file_size(directory / "a.json") +
                                  std::filesystem::file_size(directory / "b.json.gz")));
+}
+
+TEST(DocumentReader, PassesOverBlankLinesAndZeroBytes) {
+  const TemporaryDirectory directory;
+  write_bytes(directory / "a.json", "\n{\"text\":\"one\"}\n \t\r\n\n{\"text\":\"two\"}\r\n\n");
+  write_bytes(directory / "b.json.gz", gzip("{\"text\":\"three\"}\n\n") + std::string(512, '\0'));
+  DocumentReader reader({directory / "a.json", directory / "b.json.gz"});
+  EXPECT_EQ(read_all(&reader), (Texts{"one", "two", "three"}));
+  EXPECT_EQ(reader.state().documents, 3);
+  EXPECT_EQ(reader.state().blank_lines, 5);
+  EXPECT_EQ(reader.state().zero_bytes, 512);
+  EXPECT_EQ(passed_over_text(5, 512),
+            "5 blank lines and 512 zero bytes after gzip data were passed over");
+  EXPECT_EQ(passed_over_text(0, 1), "1 zero bytes after gzip data were passed over");
+  EXPECT_EQ(passed_over_text(0, 0), "");
 }
 
 TEST(DocumentReader, EscapedAndPlainFormsAreTheSameText) {
@@ -117,7 +84,7 @@ TEST(DocumentReader, BadLinesAreNamed) {
   const Path path = directory / "c4-train.json";
   const std::vector<std::string> bad_lines = {
       "not json",
-      "",
+      "\xC2\xA0",
       "{\"text\":\"cut",
       "{\"text\":\"two\"} {\"text\":\"on a line\"}",
       "[\"text\"]",

@@ -73,6 +73,46 @@ TEST(Lines, SeveralGzipMembers) {
   EXPECT_EQ(all_lines(directory / "packed.gz"), (Lines{"one", "two", "three"}));
 }
 
+TEST(Lines, ZeroBytesAfterTheLastMemberArePassedOver) {
+  const TemporaryDirectory directory;
+  const Path path = directory / "packed.gz";
+  // The second is longer than what is read at once.
+  for (const size_t zeros : {size_t{1}, size_t{700'000}}) {
+    write_bytes(path, gzip("one\n") + gzip("two\n") + std::string(zeros, '\0'));
+    EXPECT_EQ(all_lines(path), (Lines{"one", "two"}));
+    LineReader reader(path);
+    std::string line;
+    while (reader.next(&line)) {
+    }
+    EXPECT_EQ(reader.zero_bytes(), static_cast<int64_t>(zeros));
+  }
+  for (const std::string& more : {gzip("two\n"), std::string("x")}) {
+    write_bytes(path, gzip("one\n") + std::string(512, '\0') + more);
+    expect_error(ErrorKind::kData,
+                 {path.string(), "512 zero bytes after a gzip member, and then more data"},
+                 [&] { all_lines(path); });
+  }
+}
+
+TEST(Lines, OtherCompressionsAreNamed) {
+  const TemporaryDirectory directory;
+  for (const char* name : {"a.json.zst", "a.xz", "a.txt.bz2"}) {
+    write_bytes(directory / name, "\x28\xB5\x2F\xFD");
+    const std::string ending = (directory / name).extension().string();
+    expect_error(ErrorKind::kData, {name, ending + " files cannot be read", "expected .gz"},
+                 [&] { LineReader reader(directory / name); });
+  }
+}
+
+TEST(Lines, GzipUnderAnotherName) {
+  const TemporaryDirectory directory;
+  write_bytes(directory / "part", gzip("one\n"));
+  LineReader reader(directory / "part", Compression::kGzip);
+  std::string line;
+  EXPECT_TRUE(reader.next(&line));
+  EXPECT_EQ(line, "one");
+}
+
 TEST(Lines, DamagedGzipIsNamed) {
   const TemporaryDirectory directory;
   const std::string whole = gzip(json_lines(some_documents(5, 400)));

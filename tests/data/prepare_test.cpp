@@ -40,7 +40,7 @@ class PrepareTest : public ::testing::Test {
   void SetUp() override {
     make_directories(source_);
     make_directories(home_);
-    options_.source = source_.string();
+    options_.source = {source_.string()};
     options_.tokenizer_model = make_tokenizer(temporary_.path());
     options_.directory = home_ / "cache";
     options_.vocab_size = kTinyVocabulary;
@@ -229,6 +229,34 @@ TEST_F(PrepareTest, DamagedSourcesAreNamed) {
   std::filesystem::remove(source_ / "c4-validation.0.json.gz");
   expect_refused(ErrorKind::kData, {source_.string(), "no validation files"});
   expect_nothing_published();
+}
+
+// The splits decide what a cache holds, and not how its files were named.
+TEST_F(PrepareTest, FilesGivenOneByOneMakeTheCacheOfTheirFolder) {
+  const std::string identity = run().identity;
+  options_.source = {(source_ / "c4-train.1.json").string(),
+                     (source_ / "c4-train.0.json.gz").string()};
+  options_.validation_source = {(source_ / "c4-validation.0.json.gz").string()};
+  EXPECT_TRUE(run().reused);
+  options_.directory = home_ / "again";
+  EXPECT_EQ(run().identity, identity);
+}
+
+TEST_F(PrepareTest, OneFileForEachSplitWhateverItsName) {
+  write_bytes(temporary_ / "corpus[1].jsonl", json_lines(some_documents(5, 20)) + "\n");
+  write_bytes(temporary_ / "held-out.jsonl", json_lines(validation_texts_));
+  options_.source = {(temporary_ / "corpus[1].jsonl").string()};
+  expect_refused(ErrorKind::kData, {"corpus[1].jsonl", "data.validation_source"});
+  options_.validation_source = {(temporary_ / "held-out.jsonl").string()};
+  options_.shuffle_buffer = 1;
+  const CacheManifest manifest = run().manifest;
+  EXPECT_EQ(tokens_of(options_.directory, Split::kTrain), encode_all(some_documents(5, 20)));
+  EXPECT_EQ(tokens_of(options_.directory, Split::kValidation), encode_all(validation_texts_));
+  EXPECT_EQ(manifest.train.sources.at(0).name, "corpus[1].jsonl");
+  EXPECT_TRUE(manifest.train.skipped.empty()) << "a blank line is no document";
+  EXPECT_TRUE(run().reused);
+  std::swap(options_.source, options_.validation_source);
+  expect_refused(ErrorKind::kConfig, {"is not the one it was made from", "choose a new directory"});
 }
 
 TEST_F(PrepareTest, BadRequestsAreRefused) {

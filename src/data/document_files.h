@@ -1,0 +1,41 @@
+// Which files hold the documents of each split.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+
+namespace saddle::data {
+
+struct IgnoredFile {
+  Path path;
+  std::string reason;  // in words, for messages
+};
+
+struct DocumentFiles {
+  std::vector<Path> train;
+  std::vector<Path> validation;
+  std::vector<IgnoredFile> ignored;
+};
+
+// The document files that `source` names. Each entry is a folder (its .json and .jsonl files, also
+// with .gz, not those of folders inside it), one file, or a glob pattern; a name that exists is
+// taken as it is, whatever characters it holds.
+//
+// Without `validation_source` the file names say the split: "train" or "validation". With it, every
+// file of `source` is a training file and every file of `validation_source` one for validation. Of
+// a folder or pattern, files whose names say the other split alone, or that the other setting names
+// one by one, are left out.
+//
+// Each list is sorted by file name and holds a path once, so that the same files give the same
+// cache, however they are named. Errors, of kind kData unless noted: an entry without files, a
+// split without files, a name that says both splits, a file compressed with something else than
+// gzip; of kind kConfig: no source, a file in both splits.
+DocumentFiles find_document_files(const std::vector<std::string>& source,
+                                  const std::vector<std::string>& validation_source = {});
+
+// True when the name says JSON lines, compressed or not.
+bool is_document_file(const Path& path);
+
+}  // namespace saddle::data
