@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "data/gzip_file.h"
 
 namespace saddle::data {
 
@@ -79,16 +80,19 @@ int64_t DatasetFiles::count() const {
 
 Path DatasetFiles::fetch(int64_t index) {
   Path path = directory_ / name(index);
-  if (!std::filesystem::is_regular_file(file_status(path))) {
+  if (!is_there(path)) {
     const std::string url = url_ + "/" + name(index);
     const RemoteFile remote = describe_url(url, download_, log_);
     if (!remote.bytes && remote.sha256.empty()) {
       log_->warn("the server states neither size nor hash of {}: gzip's checksum is all there is",
                  url);
     }
-    const DownloadResult result = download_file(
-        {.url = url, .destination = path, .bytes = remote.bytes, .sha256 = remote.sha256},
-        download_, log_);
+    const DownloadResult result = download_file({.url = url,
+                                                 .destination = path,
+                                                 .bytes = remote.bytes,
+                                                 .sha256 = remote.sha256,
+                                                 .gzip = true},
+                                                download_, log_);
     log_->info("{}: {} bytes{}", path.string(), result.bytes,
                remote.sha256.empty() ? "" : ", with the SHA-256 that the server states");
   }
@@ -96,6 +100,14 @@ Path DatasetFiles::fetch(int64_t index) {
   const std::lock_guard lock(mutex_);
   bytes_[static_cast<size_t>(index)] = bytes;
   return path;
+}
+
+bool DatasetFiles::is_there(const Path& path) const {
+  if (!std::filesystem::is_regular_file(file_status(path))) return false;
+  const std::string fault = gzip_beginning_fault(path);
+  if (fault.empty()) return true;
+  log_->warn("{} is fetched again: {}", path.string(), fault);
+  return false;
 }
 
 int64_t DatasetFiles::total_bytes() const {

@@ -38,9 +38,10 @@ PublishedDataset find_dataset(const std::string& name);
 std::string file_name(const PublishedDataset& dataset, Split split, int64_t index);
 
 // The files of one split. fetch() downloads a file that is not in the directory yet; one that is
-// there was checked when it came, and is taken as it is, without the network. The size and the
-// SHA-256 that the server states are checked. Errors: kConfig for a base URL that is neither https
-// nor http and for a revision that cannot be one; others as of download_file().
+// there was checked when it came, and is taken as it is, without the network, unless its first
+// bytes are not those of gzip. The size and the SHA-256 that the server states are checked, and
+// that the file is gzip data. Errors: kConfig for a base URL that is neither https nor http and for
+// a revision that cannot be one; others as of download_file().
 class DatasetFiles : public FileSequence {
  public:
   DatasetFiles(const PublishedDataset& dataset, const std::string& revision, Split split,
@@ -54,6 +55,8 @@ class DatasetFiles : public FileSequence {
   void cancel() override { cancelled_ = true; }
 
  private:
+  bool is_there(const Path& path) const;
+
   PublishedDataset dataset_;
   Split split_;
   std::string url_;  // of the folder

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/sha256.h"
+#include "base/text.h"
+#include "data/gzip_file.h"
 #include "data/part_file.h"
 #include "data/retry.h"
 
@@ -34,10 +36,15 @@ std::string content_fault(const Path& path, int64_t bytes, const DownloadRequest
   if (request.bytes && bytes != *request.bytes) {
     return fmt::format("expected {} bytes, found {}", *request.bytes, bytes);
   }
-  if (request.sha256.empty()) return {};
-  const std::string found = sha256_file(path);
-  if (found == request.sha256) return {};
-  return fmt::format("expected the SHA-256 {}, found {}", request.sha256, found);
+  if (!request.sha256.empty()) {
+    const std::string found = sha256_file(path);
+    if (found != request.sha256) {
+      return fmt::format("expected the SHA-256 {}, found {}", request.sha256, found);
+    }
+  }
+  if (!request.gzip) return {};
+  const std::string fault = gzip_beginning_fault(path);
+  return fault.empty() && request.sha256.empty() ? gzip_fault(path) : fault;
 }
 
 class Download {
@@ -77,8 +84,10 @@ class Download {
   bool can_resume() const {
     const PartOrigin& origin = part_.origin();
     if (!request_.sha256.empty()) return origin.sha256 == request_.sha256;
-    return origin.url == request_.url && is_strong(origin.etag);
+    return origin.url == public_url() && is_strong(origin.etag);
   }
+
+  std::string public_url() const { return without_logins(request_.url, ""); }
 
   // Comes back when all bytes are there, or `wrong_` says that they cannot be right.
   void fetch() {
@@ -126,7 +135,7 @@ class Download {
     if (asked_from > 0) {
       log_->info("{}: the server does not send the rest alone, starting again", name_);
     }
-    part_.restart({.url = request_.url,
+    part_.restart({.url = public_url(),
                    .etag = headers.etag,
                    .bytes = headers.length ? headers.length : request_.bytes,
                    .sha256 = request_.sha256});
@@ -198,7 +207,7 @@ class Download {
     if (status != 0 && status != 200 && status != 206) {
       if (status == 416) {
         part_.empty();
-        return "the server has no bytes behind those that are here";
+        return "the server has no bytes after those that are here";
       }
       std::string answer = fmt::format("the server answers {}", status_text(status));
       if (is_passing(status)) return answer;

@@ -26,6 +26,7 @@ struct DownloadRequest {
   Path destination = {};
   std::optional<int64_t> bytes = {};  // that the file must have
   std::string sha256 = {};  // that it must have, in hexadecimal digits; empty when unknown
+  bool gzip = false;        // it must be gzip data; all of it is looked at when no SHA-256 is known
 };
 
 struct DownloadResult {
@@ -42,7 +43,8 @@ struct DownloadResult {
 // because its SHA-256 is known, or else by a strong ETag (If-Range); a server that sends the whole,
 // or another file, makes it start again. Broken and stalled connections and the statuses of
 // is_passing() are tried again after a growing wait, or the one that the server asks for. The file
-// gets its name when it is flushed to disk and has the size and hash that were expected.
+// gets its name when it is flushed to disk and has the size and hash that were expected, and is
+// gzip data where that was. A login in the URL (https://USER:PASSWORD@HOST) is stored nowhere.
 //
 // Errors: kData when the size or the hash is wrong each time; kIo, with the URL, for every other
 // status, when the retries are used up, when another process downloads the same file, when the disk

@@ -233,6 +233,11 @@ HttpReply HttpClient::send(const HttpRequest& request) {
   reply.end = end_of(code);
   reply.headers = read_headers(handle);
   reply.reason = state_->error[0] != '\0' ? state_->error.data() : curl_easy_strerror(code);
+  // libcurl shows the proxy, perhaps with a password, that it cannot read.
+  if (reply.reason.starts_with("Unsupported proxy")) {
+    reply.end = HttpEnd::kRefused;
+    reply.reason = "the proxy that the environment names (https_proxy, ...) is not understood";
+  }
   curl_off_t wait = 0;
   curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &wait);
   reply.retry_after_s = static_cast<double>(wait);

@@ -88,7 +88,7 @@ class DatasetTest : public ::testing::Test {
   PrepareSummary run() { return prepare(options_, &log_); }
   PrepareSummary run_local() {
     PrepareOptions options = options_;
-    options.source = local_.string();
+    options.source = {local_.string()};
     options.directory = directory_ / "home" / "local";
     return prepare(options, &log_);
   }
@@ -169,6 +169,42 @@ TEST_F(DatasetTest, TheHashThatTheServerStatesIsChecked) {
   EXPECT_FALSE(std::filesystem::exists(downloaded(Split::kValidation, 2)));
   run();
   EXPECT_EQ(read_bytes(downloaded(Split::kValidation, 2)), content);
+}
+
+// As a network that wants a login answers everything: with its page.
+TEST_F(DatasetTest, APageIsNoDataFile) {
+  const std::string name = path(Split::kValidation, 2);
+  const HttpBehaviour page{.body = "<!DOCTYPE html><html>Please log in</html>"};
+  server_.script("HEAD", name, {page});
+  server_.script("GET", name, std::vector<HttpBehaviour>(3, page));
+  expect_error(ErrorKind::kData,
+               {server_.url(name), "expected gzip data, found \"<!DOCTYPE html>", "login page"},
+               [&] { run(); });
+  expect_nothing_published();
+  EXPECT_FALSE(std::filesystem::exists(downloaded(Split::kValidation, 2)));
+  run();
+}
+
+TEST_F(DatasetTest, AFileThatIsNoGzipIsFetchedAgain) {
+  const std::string content = read_bytes(local_ / file_name(kC4, Split::kValidation, 2));
+  make_directories(downloaded(Split::kValidation, 2).parent_path());
+  for (const std::string& wrong : {std::string("<html>log in</html>"), std::string()}) {
+    write_bytes(downloaded(Split::kValidation, 2), wrong);
+    const size_t before = gets(Split::kValidation, 2).size();
+    std::filesystem::remove_all(options_.directory);
+    run();
+    EXPECT_EQ(gets(Split::kValidation, 2).size(), before + 1);
+    EXPECT_EQ(read_bytes(downloaded(Split::kValidation, 2)), content);
+  }
+}
+
+TEST_F(DatasetTest, ALoginOfTheServerIsNotStored) {
+  std::string url = server_.url("");
+  options_.published.base_url = url.insert(url.find("//") + 2, "me:secret@");
+  server_.script("GET", path(Split::kTrain, 0), {{.cut_after = 1000}});
+  run();
+  EXPECT_EQ(gets(Split::kTrain, 0).at(1).range, "bytes=1000-");
+  EXPECT_EQ(read_file(options_.directory / "manifest.json").find("secret"), std::string::npos);
 }
 
 TEST_F(DatasetTest, AMissingFileIsNamed) {

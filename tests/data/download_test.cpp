@@ -107,6 +107,30 @@ TEST_F(DownloadTest, AWrongFileInItsPlaceIsReplaced) {
   expect_complete();
 }
 
+TEST_F(DownloadTest, GzipDataMustBeWholeWhereNoHashIsKnown) {
+  content_ = gzip(some_text(1, 20'000));
+  server_.add_file(kPath, content_);
+  request_.gzip = true;
+  const HttpBehaviour half{.body = content_.substr(0, content_.size() / 2)};
+  script({half, {.body = "not found, sorry"}});
+  run();  // the third answer is right
+  expect_complete();
+  std::filesystem::remove(request_.destination);
+  script({half, half, half});
+  expect_error(ErrorKind::kData, {request_.url, "the gzip data ends early"}, [&] { run(); });
+  expect_nothing_published();
+}
+
+TEST_F(DownloadTest, TheRecordOfAPartHoldsNoLogin) {
+  request_.url.insert(request_.url.find("//") + 2, "me:secret@");
+  options_.retries = 0;
+  script({{.cut_after = 100'000}});
+  EXPECT_THROW(run(), Error);
+  const std::string record = read_file(directory_ / "home" / ".one.bin.part.json");
+  EXPECT_EQ(record.find("secret"), std::string::npos) << record;
+  EXPECT_EQ(run().received, size() - 100'000);
+}
+
 TEST_F(DownloadTest, ResumesWhereAConnectionBroke) {
   script({{.cut_after = 100'000}, {.cut_after = 0}, {.cut_after = 50'000}});
   const DownloadResult result = run();

@@ -1,0 +1,17 @@
+// Whether a file is gzip data.
+#pragma once
+
+#include <string>
+
+#include "base/files.h"
+
+namespace saddle::data {
+
+// What is wrong with the first bytes of a file that must be gzip data: "expected gzip data, found
+// "<!DOCTYPE html> ..." (the login page of a network?)". Empty when they are right.
+std::string gzip_beginning_fault(const Path& path);
+
+// The same for all of it, which is decompressed.
+std::string gzip_fault(const Path& path);
+
+}  // namespace saddle::data
