@@ -68,15 +68,19 @@ struct TokenizerTrainingOptions {
 };
 
 struct TokenizerTrainingSummary {
-  int64_t sentences = 0;  // lines of text that were used, empty ones not counted
-  int64_t bytes = 0;      // in them
-  int64_t skipped = 0;    // lines left out: the trainer takes no NUL and no U+2585
-  std::string sha256;     // of the model file
+  int64_t sentences = 0;    // lines of text that were used, empty ones not counted
+  int64_t bytes = 0;        // in them
+  int64_t skipped = 0;      // lines left out: the trainer takes no NUL and no U+2585
+  int64_t long_words = 0;   // words left out (data/long_words.h)
+  int64_t blank_lines = 0;  // of files of documents, passed over
+  int64_t zero_bytes = 0;   // after the gzip data of files, passed over
+  std::string sha256;       // of the model file
 };
 
 // Trains a SentencePiece model with the ids unk 0, bos 1, eos 2 and the text left as it is
-// (no normalization, a dummy space in front). The same inputs and options give the same bytes. An
-// Error of kind kConfig when the text does not carry so many pieces.
+// (no normalization, a dummy space in front). The same inputs and options give the same bytes. What
+// is left out is said to `log`. Errors: kConfig when the text does not carry so many pieces, or is
+// too much for a unigram model; kIo, before any work, when the model file cannot be written.
 TokenizerTrainingSummary train_tokenizer(const TokenizerTrainingOptions& options, Log* log);
 
 }  // namespace saddle::data

@@ -1,14 +1,18 @@
 #include <sentencepiece_trainer.h>
 
 #include <exception>
+#include <limits>
 #include <optional>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "base/sha256.h"
 #include "data/cache.h"
+#include "data/document_files.h"
 #include "data/documents.h"
 #include "data/lines.h"
+#include "data/long_words.h"
 #include "data/tokenizer.h"
 
 namespace saddle::data {
@@ -30,8 +34,9 @@ class InputLines {
         begin_ = 0;
         continue;
       }
-      documents_.reset();
+      close_documents();
       if (lines_ && lines_->next(line)) return true;
+      if (lines_) zero_bytes_ += lines_->zero_bytes();
       lines_.reset();
       if (opened_ == inputs_.size()) return false;
       const Path& path = inputs_[opened_++];
@@ -43,7 +48,19 @@ class InputLines {
     }
   }
 
+  int64_t blank_lines() const {
+    return blank_lines_ + (documents_ ? documents_->state().blank_lines : 0);
+  }
+  int64_t zero_bytes() const { return zero_bytes_; }
+
  private:
+  void close_documents() {
+    if (!documents_) return;
+    blank_lines_ += documents_->state().blank_lines;
+    zero_bytes_ += documents_->state().zero_bytes;
+    documents_.reset();
+  }
+
   bool next_of_document(std::string* line) {
     if (begin_ >= document_->size()) return false;
     const size_t end = std::min(document_->find('\n', begin_), document_->size());
@@ -57,20 +74,29 @@ class InputLines {
   std::optional<DocumentReader> documents_;
   std::optional<LineReader> lines_;
   std::optional<std::string> document_;
-  size_t begin_ = 0;  // of the next line in document_
+  size_t begin_ = 0;         // of the next line in document_
+  int64_t blank_lines_ = 0;  // of the files that were read to their end
+  int64_t zero_bytes_ = 0;
 };
 
 // Gives the lines to SentencePiece. Its code is not ours, so an error waits here until it returned.
 class Sentences : public sentencepiece::SentenceIterator {
  public:
   Sentences(const TokenizerTrainingOptions& options, TokenizerTrainingSummary* summary)
-      : lines_(options.inputs), most_(options.max_sentences), summary_(summary) {
+      : lines_(options.inputs),
+        most_(options.max_sentences),
+        unigram_(options.model_type == "unigram"),
+        summary_(summary) {
     Next();
   }
 
   bool done() const override { return done_; }
   const std::string& value() const override { return line_; }
-  sentencepiece::util::Status status() const override { return {}; }
+  // An error ends the training before the work instead of after it.
+  sentencepiece::util::Status status() const override {
+    if (!failure_) return {};
+    return {sentencepiece::util::StatusCode::kInternal, "the text cannot be read"};
+  }
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -82,6 +108,8 @@ class Sentences : public sentencepiece::SentenceIterator {
       failure_ = std::current_exception();
       done_ = true;
     }
+    summary_->blank_lines = lines_.blank_lines();
+    summary_->zero_bytes = lines_.zero_bytes();
   }
 
  private:
@@ -93,6 +121,9 @@ class Sentences : public sentencepiece::SentenceIterator {
         ++summary_->skipped;
         continue;
       }
+      summary_->long_words += remove_long_words(kMaxWordCharacters, &line_);
+      if (line_.empty()) continue;
+      count_characters();
       ++summary_->sentences;
       summary_->bytes += static_cast<int64_t>(line_.size());
       return true;
@@ -100,8 +131,21 @@ class Sentences : public sentencepiece::SentenceIterator {
     return false;
   }
 
+  // The unigram trainer numbers all characters (one more for each line, and one in front) in 32
+  // bits, and ends the program when there are more.
+  void count_characters() {
+    characters_ += static_cast<int64_t>(line_.size()) + 2;  // not fewer bytes than characters
+    if (!unigram_ || characters_ <= std::numeric_limits<int32_t>::max()) return;
+    fail(ErrorKind::kConfig,
+         "a unigram model is trained on less than 2 GiB of text, and there is more: give a number "
+         "of lines under {} (--max-sentences), or train a bpe model",
+         summary_->sentences);
+  }
+
   InputLines lines_;
   int64_t most_;
+  bool unigram_;
+  int64_t characters_ = 0;
   TokenizerTrainingSummary* summary_;
   std::string line_;
   bool done_ = false;
@@ -150,10 +194,23 @@ void check_options(const TokenizerTrainingOptions& options) {
   }
 }
 
+void report_left_out(const TokenizerTrainingSummary& summary, Log* log) {
+  if (summary.skipped > 0) {
+    log->warn("{} lines were left out: they hold a NUL or U+2585", summary.skipped);
+  }
+  if (summary.long_words > 0) {
+    log->warn("{} words of more than {} characters were left out: SentencePiece cannot take them",
+              summary.long_words, kMaxWordCharacters);
+  }
+  const std::string passed_over = passed_over_text(summary.blank_lines, summary.zero_bytes);
+  if (!passed_over.empty()) log->info("{}", passed_over);
+}
+
 }  // namespace
 
 TokenizerTrainingSummary train_tokenizer(const TokenizerTrainingOptions& options, Log* log) {
   check_options(options);
+  check_output_file(options.model_file);
   log->info("training a {} tokenizer of {} pieces", options.model_type, options.vocab_size);
   TokenizerTrainingSummary summary;
   Sentences sentences(options, &summary);
@@ -162,7 +219,8 @@ TokenizerTrainingSummary train_tokenizer(const TokenizerTrainingOptions& options
       sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &sentences, &model);
   sentences.rethrow();
   if (summary.sentences == 0) {
-    fail(ErrorKind::kData, "there is no text to train a tokenizer on: every line is empty");
+    fail(ErrorKind::kData,
+         "there is no text to train a tokenizer on: every line is empty or left out");
   }
   if (!status.ok()) {
     fail(ErrorKind::kConfig, "SentencePiece cannot train {} pieces on {} lines of {} bytes: {}",
@@ -170,9 +228,7 @@ TokenizerTrainingSummary train_tokenizer(const TokenizerTrainingOptions& options
   }
   summary.sha256 = sha256_hex(model);
   write_file_atomically(options.model_file, model);
-  if (summary.skipped > 0) {
-    log->warn("{} lines were left out: they hold a NUL or U+2585", summary.skipped);
-  }
+  report_left_out(summary, log);
   log->info("{}: {} pieces from {} lines of text", options.model_file.string(), options.vocab_size,
             summary.sentences);
   return summary;

@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 // The commands that `saddle --help` lists.
 std::vector<std::string> commands() {
@@ -106,6 +107,8 @@ TEST(CommandLine, ErrorsOfSettingsAreOneLineAndTheCodeOfTheirKind) {
       {"--set data.source=x --set data.dataset=c4", ErrorKind::kConfig,
        "data.source (x) and data.dataset (c4) are both given"},
       {"--set data.source=x", ErrorKind::kConfig, "data.tokenizer is not given"},
+      {"--set data.base_ulr=https://me:secret@host", ErrorKind::kConfig,
+       "--set data.base_ulr=https://***@host: unknown setting data.base_ulr"},
       {"--set runtime.device=cpu --set runtime.sdpa_backend=flash", ErrorKind::kDevice,
        "runtime.sdpa_backend flash"},
       {"--config /nowhere/a.yaml", ErrorKind::kIo, "/nowhere/a.yaml"},
@@ -120,6 +123,7 @@ TEST(CommandLine, ErrorsOfSettingsAreOneLineAndTheCodeOfTheirKind) {
     EXPECT_EQ(result.output, "") << row.arguments;
     EXPECT_THAT(result.errors, MatchesRegex("saddle: error: [^\n]*\n")) << row.arguments;
     EXPECT_THAT(result.errors, HasSubstr(row.message));
+    EXPECT_THAT(result.errors, Not(HasSubstr("secret"))) << row.arguments;
   }
 }
 
@@ -133,6 +137,17 @@ TEST(CommandLine, APathWithALineEndStaysInItsLine) {
                  "' --output '" + (directory / "a\n\tb").string() + "'");
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_THAT(result.output, MatchesRegex("[^\n\t]*/a.x0a.x09b: 300 pieces[^\n\t]*\n"));
+}
+
+// The text and the checkpoint are not there either: the output is looked at before them.
+TEST(CommandLine, AFileThatCannotBeWrittenIsRefusedBeforeTheWork) {
+  for (const std::string arguments :
+       {"tokenizer train --input /nowhere/text --output /nowhere/else/a.model",
+        "evaluate --checkpoint /nowhere/weights --json /nowhere/else/a.json"}) {
+    const ProgramResult result = run_saddle(arguments);
+    EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kIo)) << arguments;
+    EXPECT_THAT(result.errors, MatchesRegex("saddle: error: [^\n]*/nowhere/else/a[^\n]*\n"));
+  }
 }
 
 TEST(CommandLine, OutputThatCannotBeWrittenIsAnError) {

@@ -91,6 +91,55 @@ TEST_F(TokenizerTest, CountsTheLinesThatItLeavesOut) {
   EXPECT_EQ(summary.sentences, (2000 + 12) / 13);
 }
 
+// SentencePiece 0.1.97 reads other memory at 40,000 characters and exits at 70,000.
+TEST_F(TokenizerTest, LeavesOutWordsThatSentencePieceCannotTake) {
+  const std::string text = some_text(1, 2000) + "\nthe end";
+  std::string plain_text = text;
+  std::string long_text = "long lines\n" + text;
+  plain_text.insert(0, "long lines\n");
+  std::string word;
+  for (int i = 0; i < 70'000; ++i) word += static_cast<char>('a' + i % 7 * (i % 11) % 7);
+  long_text += " " + word + "\n" + word.substr(0, 40'000) + "\n";
+  for (int i = 0; i < 33'000; ++i) long_text += "\u65E5";
+  for (const char* type : {"bpe", "unigram"}) {
+    SCOPED_TRACE(type);
+    TokenizerTrainingOptions asked = options("plain.model", 300);
+    asked.model_type = type;
+    write_bytes(directory_ / "text.txt", plain_text);
+    const std::string expected = train_tokenizer(asked, &log_).sha256;
+    asked.model_file = directory_ / "long.model";
+    write_bytes(directory_ / "text.txt", long_text);
+    const TokenizerTrainingSummary summary = train_tokenizer(asked, &log_);
+    EXPECT_EQ(summary.long_words, 3);
+    EXPECT_EQ(summary.sha256, expected) << "trained as if they had not been there";
+  }
+}
+
+TEST_F(TokenizerTest, TakesTheLongestWordsThatItLeavesIn) {
+  TokenizerTrainingOptions asked = options("a.model", 320);
+  std::string word;
+  for (int i = 0; i < 32'767; ++i) word += static_cast<char>('a' + i % 7 * (i % 11) % 7);
+  write_bytes(directory_ / "text.txt", some_text(1, 2000) + "\n" + word + "\n" + word + "a");
+  EXPECT_EQ(train_tokenizer(asked, &log_).long_words, 1);
+}
+
+TEST_F(TokenizerTest, CountsWhatItPassesOver) {
+  TokenizerTrainingOptions asked = options("a.model", 300);
+  write_bytes(directory_ / "a.json.gz",
+              gzip("\n" + json_lines(some_documents(1, 100)) + " \n") + std::string(10, '\0'));
+  write_bytes(directory_ / "b.txt.gz", gzip(some_text(1, 100)) + std::string(5, '\0'));
+  asked.inputs = {directory_ / "a.json.gz", directory_ / "b.txt.gz"};
+  const TokenizerTrainingSummary summary = train_tokenizer(asked, &log_);
+  EXPECT_EQ(summary.blank_lines, 2);
+  EXPECT_EQ(summary.zero_bytes, 15);
+}
+
+TEST_F(TokenizerTest, AnOutputThatCannotBeWrittenIsRefusedBeforeTheText) {
+  TokenizerTrainingOptions asked = options("none/a.model");
+  asked.inputs = {directory_ / "missing.txt"};
+  expect_error(ErrorKind::kIo, {"none/a.model"}, [&] { train_tokenizer(asked, &log_); });
+}
+
 TEST_F(TokenizerTest, RefusesWhatCannotBeTrained) {
   expect_error(ErrorKind::kConfig, {"20000"},
                [&] { train_tokenizer(options("a.model", 20'000), &log_); });
