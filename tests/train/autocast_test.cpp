@@ -1,6 +1,7 @@
 // What training in bf16 autocast promises: weights stay float32, and gradients stay close.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/initial_weights.h"
@@ -36,7 +37,8 @@ UpdateBatch autocast_batch(const config::ModelSettings& model, uint64_t seed) {
 // A hundred updates of 1e-5. Between 1 and 1 - 2^-8 there is no bf16 number: weights of that type
 // would stand still. Since the products see bf16, and the same batch comes again and again, the
 // gradients of matrices hardly change, so AdamW moves each weight by the whole rate nearly every
-// time.
+// time. A weight whose gradient changes its sign comes back, and may end where it began: on one
+// processor one of them does, to the bit. So what counts is how far a weight ever was.
 TEST(Autocast, SmallUpdatesMoveEveryWeight) {
   config::Settings settings = autocast_settings();
   settings.optimizer.lr = 1e-5;
@@ -51,15 +53,21 @@ TEST(Autocast, SmallUpdatesMoveEveryWeight) {
   golden::parameters_from_host(before, trained.weights);
   UpdateRunner<float> runner(context, settings, trained);
   const UpdateBatch batch = autocast_batch(settings.model, 1);
-  for (int64_t step = 1; step <= 100; ++step) runner.run(batch, {step, step, 1'000'000});
-
-  const std::vector<double> after = golden::parameters_to_host(trained.weights);
+  std::vector<double> after;
+  std::vector<double> ever(before.size());  // the farthest that each weight was from its beginning
+  for (int64_t step = 1; step <= 100; ++step) {
+    runner.run(batch, {step, step, 1'000'000});
+    after = golden::parameters_to_host(trained.weights);
+    for (size_t i = 0; i < ever.size(); ++i) {
+      ever[i] = std::max(ever[i], std::abs(after[i] - before[i]));
+    }
+  }
   int64_t still = 0;
   int64_t whole_way = 0;
   double farthest = 0;
   for (size_t i = 0; i < before.size(); ++i) {
     const double moved = std::abs(after[i] - before[i]);
-    still += moved == 0 ? 1 : 0;
+    still += ever[i] == 0 ? 1 : 0;
     whole_way += moved > 0.9e-3 ? 1 : 0;
     farthest = std::max(farthest, or_infinity(moved));
   }
