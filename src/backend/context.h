@@ -88,7 +88,7 @@ struct WorkCounters {
 
 class Context {
  public:
-  // threads: how many threads operations may use, at least 1.
+  // threads: at least 1. threads() is less where OpenMP starts fewer (OMP_THREAD_LIMIT).
   explicit Context(int threads);
 
   int threads() const { return threads_; }

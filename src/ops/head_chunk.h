@@ -59,6 +59,9 @@ class HeadChunk {
       const int64_t from = tile * kHeadColumns;
       const int64_t columns = columns_of(tile);
       const Span<S> z = tile_of(tile);
+      // Inside a parallel region of the caller the loop is not shared, and the thread's number is
+      // the caller's.
+      const bool shared = omp_in_parallel() == 0;
       product<S>(context_, Transpose::kNo, Transpose::kYes, rows_, columns, x.cols(), 1,
                  x.row(n_, first_), x.row_stride(), table.row(n_, from), table.row_stride(), 0, z,
                  columns);
@@ -67,7 +70,7 @@ class HeadChunk {
         const int64_t target = target_of(r) - from;
         if (target >= 0 && target < columns) target_logits_.store(r, row.load(target));
         // Unless kept, exponentials are not written back to the tile, which exceeds a core's cache.
-        const Span<S> kept = keeps_all_ ? row : rows_of_threads_[omp_get_thread_num()];
+        const Span<S> kept = keeps_all_ ? row : rows_of_threads_[shared ? omp_get_thread_num() : 0];
         const ShiftedSum<S> part = exponentials<S>(row, columns, kept);
         shifts_[r * tiles() + tile] = part.shift;
         sums_[r] = tile == 0 ? part : merge(sums_[r], part);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <omp.h>
+
 #include <cmath>
 #include <limits>
 
@@ -88,6 +90,26 @@ TEST(Head, MatchesLinearAndCrossEntropy) {
   expect_head_matches_stored_logits<double>(1e-12);
   expect_head_matches_stored_logits<Dual<double>>(1e-11);
   expect_head_matches_stored_logits<float>(2e-4);
+}
+
+// Losses alone take a row of scratch for each thread of the context, whatever the number of the
+// thread that calls.
+TEST(Head, MayBeCalledByEveryThreadOfATeamWithAContextOfItsOwn) {
+  const auto losses_of = [] {
+    Context context(1);
+    const auto x = random_tensor<float>(context, kWorkers, kManyRows, kWidth, 1);
+    const auto table = random_tensor<float>(context, kWorkers, kVocabulary, kWidth, 2);
+    const Tensor<float> losses(context, kWorkers, kManyRows, 1);
+    head_loss<float>(context, x, table, some_targets(context, kManyRows), losses);
+    return numbers_of<float>(losses);
+  };
+  const std::vector<float> expected = losses_of();
+#if !defined(__SANITIZE_THREAD__)  // which does not know the barriers of OpenMP
+  std::vector<std::vector<float>> found(3);
+#pragma omp parallel num_threads(3)
+  found[static_cast<size_t>(omp_get_thread_num())] = losses_of();
+  for (const std::vector<float>& losses : found) EXPECT_EQ(losses, expected);
+#endif
 }
 
 // The gradient of the table accumulated over `calls` calls of `rows` rows each, as over the

@@ -117,7 +117,7 @@ Context::Context(int threads)
       statistics_(std::make_shared<MemoryStatistics>()),
       workspace_(statistics_) {
   if (threads < 1) fail(ErrorKind::kInternal, "a context of {} threads was asked for", threads);
-  cpu::limit_library_threads(threads);
+  threads_ = cpu::prepare_libraries(threads);
 }
 
 }  // namespace saddle::backend

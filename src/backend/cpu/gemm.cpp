@@ -153,20 +153,15 @@ std::string product_library<double>() {
   return fmt::format("BLIS {}, float64", bli_info_get_version_str());
 }
 
-void cpu::limit_library_threads(int threads) {
-  omp_set_num_threads(threads);   // oneDNN's
-  bli_thread_set_num_threads(1);  // BLIS is called from loops that are shared among threads already
-}
-
 void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int64_t m, int64_t n,
                 int64_t k, float alpha, const float* A, int64_t lda, const float* B, int64_t ldb,
                 float beta, float* C, int64_t ldc) {
   if (m == 0 || n == 0) return;
   const Product first{a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc};
   if (omp_in_parallel() != 0) return run(context, batch, first, GemmSharing::kLibrary);
-  // The library's threads are a setting of the calling thread, which another context may have
-  // changed. In a parallel loop it uses one.
-  omp_set_num_threads(context.threads());
+  // The library's threads are a setting of the calling thread, which another context or the caller
+  // may have changed. In a parallel loop it uses one.
+  cpu::limit_team(context.threads());
   GemmChoices& choices = context.gemm_choices();
   const GemmShape shape = shape_of(first, batch);
   const GemmSharing* choice = choices.find(shape);
