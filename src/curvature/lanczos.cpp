@@ -12,6 +12,10 @@
 namespace saddle::curvature {
 namespace {
 
+// The rounding of a product with a vector of norm 1, in units of the last place of the operator's
+// size: each of its numbers goes through some tens of sums.
+constexpr double kRounding = 100;
+
 template <class T>
 double norm(backend::Context& context, backend::View<const T> x) {
   return std::sqrt(ops::sum_of_squares<T>(context, x)[0]);
@@ -34,7 +38,8 @@ std::vector<RitzValue> ritz_values(const Tridiagonal& tridiagonal) {
   for (Eigen::Index i = 0; i < size; ++i) {
     const auto vector = solver.eigenvectors().col(i);
     values.push_back({solver.eigenvalues()(i),
-                      tridiagonal.off_diagonal.back() * std::abs(vector(size - 1)),
+                      std::max(tridiagonal.off_diagonal.back() * std::abs(vector(size - 1)),
+                               tridiagonal.rounding),
                       vector(0) * vector(0)});
   }
   return values;
@@ -65,8 +70,9 @@ std::optional<Tridiagonal> lanczos(backend::Context& context, const SymmetricOpe
            i);
     }
     size = std::max({size, std::abs(result.diagonal.back()), left});
+    result.rounding = kRounding * std::numeric_limits<T>::epsilon() * size;
     // If the subspace is exhausted, the remainder is rounding.
-    const bool exhausted = left <= 100 * std::numeric_limits<T>::epsilon() * size;
+    const bool exhausted = left <= result.rounding;
     result.off_diagonal.push_back(exhausted ? 0 : left);
     if (exhausted) break;
     ops::scale<T>(context, 1 / left, next);

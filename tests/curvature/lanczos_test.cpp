@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/random.h"
@@ -68,7 +69,31 @@ TEST(Lanczos, FindsAllEigenvaluesOfASmallOperator) {
   for (size_t i = 0; i < 5; ++i) {
     EXPECT_NEAR(ritz[i].value, eigenvalues[i], 1e-12);
     EXPECT_NEAR(ritz[i].weight, start[i] * start[i] / 16, 1e-12);
-    EXPECT_EQ(ritz[i].residual, 0);
+    // Nothing is left after the last step, but what the products round.
+    EXPECT_EQ(ritz[i].residual, found->rounding);
+  }
+  EXPECT_GE(found->rounding, 7 * std::numeric_limits<double>::epsilon());
+  EXPECT_LT(found->rounding, 1e-12);
+}
+
+// A Ritz vector's residual, computed afresh in double, is no more than what is reported. Far more
+// steps than the largest eigenvalue needs would report 1e-20 of it by the recurrence alone.
+TEST(Lanczos, ResidualsAreNotBelowTheRoundingOfTheirType) {
+  constexpr int64_t kSize = 60, kSteps = 40;
+  std::vector<double> eigenvalues(kSize);
+  for (int64_t i = 0; i < kSize; ++i) eigenvalues[i] = std::pow(0.7, static_cast<double>(i)) / 3;
+  const auto matrix = diagonal_matrix(eigenvalues);
+  Space<float> space(kSize, kSteps + 1);
+  space.set(0, std::vector<float>(kSize, 1));
+  const Tridiagonal found =
+      lanczos<float>(space.context, product_with<float>(matrix), kSteps, space.basis).value();
+  for (const RitzValue& value : ritz_values(found)) {
+    EXPECT_GE(value.residual, std::numeric_limits<float>::epsilon() * eigenvalues[0]);
+    double distance = 1;
+    for (const double eigenvalue : eigenvalues) {
+      distance = std::min(distance, std::abs(value.value - eigenvalue));
+    }
+    EXPECT_LE(distance, value.residual) << value.value;
   }
 }
 
