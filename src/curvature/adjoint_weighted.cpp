@@ -12,15 +12,16 @@ class AdjointWeighted : public QuadraticForms<T> {
  public:
   AdjointWeighted(backend::Context& context, const config::ModelSettings& model,
                   FormOptions options, int64_t sequences, const backend::Arena<T>& weights)
-      : context_(context),
+      : QuadraticForms<T>(context),
         model_(model),
         execution_{.compile = true, .autocast = options.autocast},
         sequences_(sequences),
         weights_(weights) {}
 
-  std::optional<std::vector<double>> measure(Microbatches& microbatches,
-                                             const backend::Arena<T>& directions, int64_t count,
-                                             const Progress& progress) override {
+  std::optional<std::vector<double>> measure_scaled(Microbatches& microbatches,
+                                                    const backend::Arena<T>& directions,
+                                                    int64_t count,
+                                                    const Progress& progress) override {
     const double weight = 1.0 / static_cast<double>(microbatches.targets());
     std::vector<double> forms(count);
     model::TangentSweep<T>& sweep = sweep_for(std::clamp<int64_t>(count, 1, kSweptTogether));
@@ -46,13 +47,12 @@ class AdjointWeighted : public QuadraticForms<T> {
   model::TangentSweep<T>& sweep_for(int64_t lanes) {
     if (!sweep_ || sweep_->lanes() < lanes) {
       sweep_.reset();  // frees the old one first
-      sweep_ = std::make_unique<model::TangentSweep<T>>(context_, model_, execution_, sequences_,
-                                                        lanes, weights_);
+      sweep_ = std::make_unique<model::TangentSweep<T>>(this->context(), model_, execution_,
+                                                        sequences_, lanes, weights_);
     }
     return *sweep_;
   }
 
-  backend::Context& context_;
   config::ModelSettings model_;
   model::ExecutionOptions execution_;
   int64_t sequences_;

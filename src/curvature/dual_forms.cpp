@@ -11,11 +11,12 @@ class DualForms : public QuadraticForms<T> {
  public:
   DualForms(backend::Context& context, const config::ModelSettings& model,
             model::ExecutionOptions options, int64_t sequences, const backend::Arena<T>& weights)
-      : model_(context, model, options, sequences, weights) {}
+      : QuadraticForms<T>(context), model_(context, model, options, sequences, weights) {}
 
-  std::optional<std::vector<double>> measure(Microbatches& microbatches,
-                                             const backend::Arena<T>& directions, int64_t count,
-                                             const Progress& progress) override {
+  std::optional<std::vector<double>> measure_scaled(Microbatches& microbatches,
+                                                    const backend::Arena<T>& directions,
+                                                    int64_t count,
+                                                    const Progress& progress) override {
     std::vector<double> forms;
     for (int64_t k = 0; k < count; ++k) {
       const backend::View<const T> direction = directions.all().worker_range(k, 1);
@@ -37,7 +38,7 @@ class DualForms : public QuadraticForms<T> {
   double form_of_microbatch(backend::View<const T> direction, double weight) {
     model_.clear_gradient();
     model_.accumulate(microbatch_, weight);
-    return ops::dot<T>(model_.context(), direction, model_.gradient_tangent()).front();
+    return ops::dot<T>(this->context(), direction, model_.gradient_tangent()).front();
   }
 
   DualModel<T> model_;

@@ -15,20 +15,21 @@ class JetForms : public QuadraticForms<T> {
 
   JetForms(backend::Context& context, const config::ModelSettings& model,
            model::ExecutionOptions options, int64_t sequences, const backend::Arena<T>& weights)
-      : context_(context),
+      : QuadraticForms<T>(context),
         source_(weights),
         weights_(context, weights.layout(), 1),
         execution_(
             model::make_execution<S>(context, model, options, sequences, weights_, nullptr)) {}
 
-  std::optional<std::vector<double>> measure(Microbatches& microbatches,
-                                             const backend::Arena<T>& directions, int64_t count,
-                                             const Progress& progress) override {
-    ops::copy<T>(context_, source_.all(), weights_.all().plane(0));
+  std::optional<std::vector<double>> measure_scaled(Microbatches& microbatches,
+                                                    const backend::Arena<T>& directions,
+                                                    int64_t count,
+                                                    const Progress& progress) override {
+    ops::copy<T>(this->context(), source_.all(), weights_.all().plane(0));
     std::vector<double> forms;
     for (int64_t k = 0; k < count; ++k) {
       // A straight line: the second derivative of the weights stays zero.
-      ops::copy<T>(context_, directions.all().worker_range(k, 1), weights_.all().plane(1));
+      ops::copy<T>(this->context(), directions.all().worker_range(k, 1), weights_.all().plane(1));
       double sum = 0;
       for (int64_t i = 0; i < microbatches.count(); ++i) {
         microbatches.read(i, microbatch_);
@@ -47,10 +48,9 @@ class JetForms : public QuadraticForms<T> {
     execution_->set_batch(microbatch_.sequences, microbatch_.inputs.data(),
                           microbatch_.targets.data());
     execution_->run_losses();
-    return ops::sum<S>(context_, execution_->losses()).front().dd;
+    return ops::sum<S>(this->context(), execution_->losses()).front().dd;
   }
 
-  backend::Context& context_;
   const backend::Arena<T>& source_;
   backend::Arena<S> weights_;
   std::unique_ptr<model::Execution<S>> execution_;

@@ -9,6 +9,7 @@
 #include "curvature/adjoint_weighted.h"
 #include "curvature/dual_forms.h"
 #include "curvature/jet_forms.h"
+#include "curvature/scaled_directions.h"
 
 namespace saddle::curvature {
 namespace {
@@ -38,6 +39,22 @@ Method parse_method(std::string_view name) {
 }
 
 template <class T>
+std::optional<std::vector<double>> QuadraticForms<T>::measure(Microbatches& microbatches,
+                                                              backend::Arena<T>& directions,
+                                                              int64_t count,
+                                                              const Progress& progress) {
+  const ScaledDirections<T> scaled(context_, directions, count);
+  std::optional<std::vector<double>> forms =
+      measure_scaled(microbatches, directions, count, progress);
+  if (!forms) return std::nullopt;
+  for (int64_t k = 0; k < count; ++k) {
+    double& form = forms->at(static_cast<size_t>(k));
+    form = scaled.form_before(k, form);
+  }
+  return forms;
+}
+
+template <class T>
 std::unique_ptr<QuadraticForms<T>> make_quadratic_forms(backend::Context& context,
                                                         const config::ModelSettings& model,
                                                         FormOptions options, int64_t sequences,
@@ -58,6 +75,8 @@ std::unique_ptr<QuadraticForms<T>> make_quadratic_forms(backend::Context& contex
   fail(ErrorKind::kInternal, "there is no method {}", static_cast<int>(options.method));
 }
 
+template class QuadraticForms<float>;
+template class QuadraticForms<double>;
 template std::unique_ptr<QuadraticForms<float>> make_quadratic_forms<float>(
     backend::Context&, const config::ModelSettings&, FormOptions, int64_t,
     const backend::Arena<float>&);

@@ -34,17 +34,29 @@ using Progress = std::function<bool(int64_t done, int64_t total)>;
 template <class T>
 class QuadraticForms {
  public:
-  QuadraticForms() = default;
+  explicit QuadraticForms(backend::Context& context) : context_(context) {}
   QuadraticForms(const QuadraticForms&) = delete;
   QuadraticForms& operator=(const QuadraticForms&) = delete;
   virtual ~QuadraticForms() = default;
 
   // v'Hv for the first `count` directions [G, D_padded], where H is the Hessian at the weights of
   // sum_m loss_m / microbatches.targets(). Sums over microbatches are carried in double. Nothing if
-  // `progress` said stop. Weights and directions do not change.
-  virtual std::optional<std::vector<double>> measure(Microbatches& microbatches,
-                                                     const backend::Arena<T>& directions,
-                                                     int64_t count, const Progress& progress) = 0;
+  // `progress` said stop. Weights do not change; directions are multiplied by powers of two while
+  // it runs, so that their norms do not matter (scaled_directions.h).
+  std::optional<std::vector<double>> measure(Microbatches& microbatches,
+                                             backend::Arena<T>& directions, int64_t count,
+                                             const Progress& progress);
+
+ protected:
+  // The same, for directions as they are.
+  virtual std::optional<std::vector<double>> measure_scaled(Microbatches& microbatches,
+                                                            const backend::Arena<T>& directions,
+                                                            int64_t count,
+                                                            const Progress& progress) = 0;
+  backend::Context& context() const { return context_; }
+
+ private:
+  backend::Context& context_;
 };
 
 struct FormOptions {
