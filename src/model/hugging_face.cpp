@@ -1,11 +1,14 @@
 // Names and config.json, both ways.
 #include "model/hugging_face.h"
 
+#include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "model/hugging_face_fields.h"
+#include "model/hugging_face_rope.h"
 
 namespace saddle::model {
 namespace {
@@ -23,66 +26,72 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kBlockNam
     {"ffn.down_proj.weight", "mlp.down_proj.weight"},
 }};
 
-// Reads the fields of a config.json. A field that is missing or null has its default.
-class Fields {
- public:
-  Fields(const Json& json, std::string_view where) : json_(json), where_(where) {}
+// Fields of Transformers' other architectures, and of models derived from Llama, that change what
+// is computed; each with the value that leaves it a Llama. Fields that only concern training there
+// (dropout, initializer_range) or how it is run are ignored.
+std::vector<std::pair<std::string_view, Json>> plain_fields(const config::ModelSettings& model) {
+  return {{"hidden_act", "silu"},
+          {"hidden_activation", "silu"},
+          {"attention_bias", false},
+          {"attention_out_bias", false},
+          {"mlp_bias", false},
+          {"use_bias", false},
+          {"bias", false},
+          {"qkv_bias", false},
+          {"use_qkv_bias", false},
+          {"lm_head_bias", false},
+          {"qk_norm", false},
+          {"use_qk_norm", false},
+          {"qk_layernorm", false},
+          {"use_parallel_residual", false},
+          {"parallel_attn", false},
+          {"use_sliding_window", false},
+          {"is_causal", true},
+          {"is_encoder_decoder", false},
+          {"add_cross_attention", false},
+          {"num_local_experts", 1},
+          {"num_experts", 1},
+          {"n_routed_experts", 1},
+          {"logit_scale", 1},
+          {"logits_scaling", 1},
+          {"lm_head_multiplier", 1},
+          {"embedding_multiplier", 1},
+          {"scale_emb", 1},
+          {"residual_multiplier", 1},
+          {"dim_model_base", model.width},
+          {"query_pre_attn_scalar", model.head_dim()}};
+}
 
-  bool has(const char* name) const { return json_.contains(name) && !json_[name].is_null(); }
-  const Json& at(const char* name) const { return json_[name]; }
+// Fields that change what is computed by being there.
+constexpr std::array<const char*, 9> kForeignFields{"attention_multiplier",
+                                                    "final_logit_softcapping",
+                                                    "attn_logit_softcapping",
+                                                    "logit_soft_cap",
+                                                    "scale_depth",
+                                                    "clip_qkv",
+                                                    "kv_lora_rank",
+                                                    "q_lora_rank",
+                                                    "auto_map"};
 
-  [[noreturn]] void refuse(std::string_view name, std::string_view allowed) const {
-    fail(ErrorKind::kData, "{}: {} is {}, but saddle reads {}", where_, name,
-         json_.contains(name) ? json_[std::string(name)].dump() : "missing", allowed);
+void check_plain_llama(const HuggingFaceFields& fields, const config::ModelSettings& model) {
+  for (const auto& [name, value] : plain_fields(model)) fields.only(name, value);
+  for (const char* name : kForeignFields) {
+    if (fields.has(name)) fields.refuse(name, "models without this field");
   }
-
-  int64_t size(const char* name) const {
-    if (!has(name)) refuse(name, "models that say it");
-    return size(name, 0);
+  if (fields.has("quantization_config")) {
+    fields.refuse("quantization_config", "weights that are not quantized");
   }
-  int64_t size(const char* name, int64_t missing) const {
-    if (!has(name)) return missing;
-    if (!at(name).is_number_integer() || at(name) < 1) refuse(name, "a positive integer there");
-    return at(name).get<int64_t>();
+  if (fields.has("sliding_window") && fields.size("sliding_window", 0) < model.context_length) {
+    fields.refuse("sliding_window",
+                  fmt::format("a window over all of max_position_embeddings ({}) alone",
+                              model.context_length));
   }
-  double positive(const char* name, double missing) const {
-    if (!has(name)) return missing;
-    if (!at(name).is_number() || !(at(name).get<double>() > 0)) {
-      refuse(name, "a positive number there");
-    }
-    return at(name).get<double>();
+  if (!fields.has("layer_types")) return;
+  const Json& types = fields.at("layer_types");
+  if (!types.is_array() ||
+      !std::ranges::all_of(types, [](const Json& type) { return type == "full_attention"; })) {
+    fields.refuse("layer_types", "\"full_attention\" in all layers alone");
   }
-  // Refuses any value but `allowed`, which is also the default.
-  void only(const char* name, const Json& allowed) const {
-    if (has(name) && at(name) != allowed) refuse(name, allowed.dump() + " alone");
-  }
-
- private:
-  const Json& json_;
-  std::string_view where_;
-};
-
-// rope_theta stands at the top level or, in newer files, under rope_parameters; both kinds may
-// also hold a scaling of the angles.
-double rope_theta(const Json& config, const Fields& fields, std::string_view where) {
-  const bool top = fields.has("rope_theta");
-  double theta = fields.positive("rope_theta", 10000);
-  for (const char* name : {"rope_parameters", "rope_scaling"}) {
-    if (!fields.has(name)) continue;
-    const std::string inside = fmt::format("{}: {}", where, name);
-    if (!fields.at(name).is_object()) fields.refuse(name, "an object there");
-    const Fields rope(fields.at(name), inside);
-    rope.only("rope_type", "default");
-    rope.only("type", "default");
-    rope.only("partial_rotary_factor", 1.0);
-    const double found = rope.positive("rope_theta", theta);
-    if (top && found != theta) {
-      fail(ErrorKind::kData, "{}: rope_theta is {}, but at the top level it is {}", inside, found,
-           config["rope_theta"].dump());
-    }
-    theta = found;
-  }
-  return theta;
 }
 
 }  // namespace
@@ -137,18 +146,12 @@ Json hugging_face_config(const config::ModelSettings& model,
 // Defaults of fields that are missing: those of Transformers' LlamaConfig.
 config::ModelSettings settings_from_hugging_face(const Json& config, std::string_view where) {
   if (!config.is_object()) fail(ErrorKind::kData, "{}: an object was expected", where);
-  const Fields fields(config, where);
+  const HuggingFaceFields fields(config, where);
   if (!fields.has("model_type")) fields.refuse("model_type", "\"llama\" alone");
   fields.only("model_type", "llama");
   if (fields.has("architectures") &&
       fields.at("architectures") != Json::array({"LlamaForCausalLM"})) {
     fields.refuse("architectures", "[\"LlamaForCausalLM\"] alone");
-  }
-  fields.only("hidden_act", "silu");
-  fields.only("attention_bias", false);
-  fields.only("mlp_bias", false);
-  if (fields.has("quantization_config")) {
-    fields.refuse("quantization_config", "weights that are not quantized");
   }
 
   config::ModelSettings model;
@@ -159,7 +162,6 @@ config::ModelSettings settings_from_hugging_face(const Json& config, std::string
   model.heads = fields.size("num_attention_heads");
   model.context_length = fields.size("max_position_embeddings", 2048);
   model.norm_eps = fields.positive("rms_norm_eps", 1e-6);
-  model.rope_theta = rope_theta(config, fields, where);
   if (fields.size("num_key_value_heads", model.heads) != model.heads) {
     fields.refuse("num_key_value_heads",
                   fmt::format("as many as num_attention_heads ({}): no grouped keys and values",
@@ -173,6 +175,8 @@ config::ModelSettings settings_from_hugging_face(const Json& config, std::string
     fields.refuse("head_dim",
                   fmt::format("hidden_size / num_attention_heads ({})", model.head_dim()));
   }
+  check_plain_llama(fields, model);
+  model.rope_theta = rope_theta_of(fields, model.head_dim());
   return model;
 }
 
