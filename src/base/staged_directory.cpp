@@ -53,7 +53,22 @@ void refuse_what_is_there(const Path& target) {
 
 }  // namespace
 
-StagedDirectory::StagedDirectory(const Path& target) : target_(named_path(target)) {
+StagedDirectory::MissingParents::MissingParents(Path directory) {
+  std::error_code error;
+  while (!std::filesystem::exists(directory, error) && directory.has_relative_path()) {
+    directories.push_back(directory);
+    directory = directory.parent_path();
+  }
+}
+
+StagedDirectory::MissingParents::~MissingParents() {
+  for (const Path& directory : directories) {
+    if (::rmdir(directory.c_str()) != 0 && errno != ENOENT) return;
+  }
+}
+
+StagedDirectory::StagedDirectory(const Path& target)
+    : target_(named_path(target)), missing_(target_.parent_path()) {
   refuse_what_is_there(target_);
   make_directories(target_.parent_path());
   remove_leftovers();
@@ -105,6 +120,7 @@ void StagedDirectory::publish() {
     fail_system("put in place", target_, code);
   }
   staged_.clear();
+  missing_.directories.clear();
   flush_directory(target_.parent_path());
 }
 

@@ -1,6 +1,8 @@
 // A directory that appears under its name whole or not at all, for results of several files.
 #pragma once
 
+#include <vector>
+
 #include "base/files.h"
 
 namespace saddle {
@@ -10,8 +12,9 @@ namespace saddle {
 // removed by the next writer of the same target: a writer holds a lock on its own.
 class StagedDirectory {
  public:
-  // Makes the parent of `target` when missing. `target` may be an empty directory; an Error of kind
-  // kConfig when it is anything else that exists. Other failures: kIo.
+  // Makes the parents of `target` that are missing, and removes them again with what was not
+  // published. `target` may be an empty directory; an Error of kind kConfig when it is anything
+  // else that exists. Other failures: kIo.
   explicit StagedDirectory(const Path& target);
   StagedDirectory(const StagedDirectory&) = delete;
   StagedDirectory& operator=(const StagedDirectory&) = delete;
@@ -27,7 +30,15 @@ class StagedDirectory {
   void remove_leftovers() const;
   std::string prefix() const;
 
+  // Removes directories that were missing, when they are empty, unless they are to be kept.
+  struct MissingParents {
+    explicit MissingParents(Path directory);
+    ~MissingParents();
+    std::vector<Path> directories;  // the innermost first
+  };
+
   Path target_;
+  MissingParents missing_;
   Path staged_;
   int descriptor_ = -1;  // of the private directory, locked
 };

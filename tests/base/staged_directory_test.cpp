@@ -38,6 +38,12 @@ TEST(StagedDirectory, LeavesNothingWhenItIsNotPublished) {
     write_into(directory, "half");
   }
   EXPECT_TRUE(names_in(scratch.path()).empty());
+  { const StagedDirectory nested(scratch / "new" / "parents" / "result"); }
+  EXPECT_TRUE(names_in(scratch.path()).empty());
+  write_file_atomically(scratch / "file", "");
+  expect_error(ErrorKind::kIo, {"file"},
+               [&] { StagedDirectory refused(scratch / "file" / "new" / "result"); });
+  EXPECT_EQ(names_in(scratch.path()), std::vector<std::string>{"file"});
 }
 
 TEST(StagedDirectory, TakesAnEmptyDirectoryAndRefusesWhatElseIsThere) {
