@@ -1,5 +1,6 @@
 // export and import: weights for other programs, and from them.
 #include <memory>
+#include <optional>
 
 #include "base/exit_codes.h"
 #include "base/text.h"
@@ -24,13 +25,17 @@ struct ExportCommand {
       model_file = *loaded.data.tokenizer;
     }
     const bool folder = format == "hugging-face";
-    const int64_t parameters = train::export_weights(
+    const train::ExportedWeights written = train::export_weights(
         loaded, checkpoint, output,
         folder ? train::ExportFormat::kHuggingFace : train::ExportFormat::kSafetensors, model_file);
-    print(fmt::format("{}: {} parameters{}\n", printable(output), parameters,
+    print(fmt::format("{}: {} parameters{}\n", printable(output), written.parameters,
                       folder && !model_file
                           ? ", without a tokenizer (none was given): bos and eos are null"
                           : ""));
+    if (written.without_tokenizer_json) {
+      print(fmt::format("no tokenizer.json: {} cannot be written as one ({})\n",
+                        printable(model_file->string()), *written.without_tokenizer_json));
+    }
     return kExitSuccess;
   }
 };
@@ -39,18 +44,14 @@ struct ImportCommand {
   std::string input, output, config_output;
 
   int run() const {
-    const model::ImportedWeights found = model::import_weights(input, output);
+    std::optional<Path> settings_file;
+    if (!config_output.empty()) settings_file = config_output;
+    const model::ImportedWeights found = model::import_weights(input, output, settings_file);
     print(fmt::format("{}: {} parameters in {} tensors, from {}\n", printable(output),
                       found.parameters, found.tensors, fmt::join(found.dtypes, ", ")));
-    if (config_output.empty()) return kExitSuccess;
-    if (!found.model) {
-      fail(ErrorKind::kData,
-           "{} does not say how many attention heads the model has, and no config.json lies "
-           "beside it: {} was written, but no settings",
-           input, output);
+    if (settings_file) {
+      print(fmt::format("{}: the settings of the model\n", printable(config_output)));
     }
-    write_file_atomically(config_output, model::settings_fragment(*found.model));
-    print(fmt::format("{}: the settings of the model\n", printable(config_output)));
     return kExitSuccess;
   }
 };

@@ -7,14 +7,21 @@
 
 Runs `saddle generate --logits` on the first tokens of a text, in float64 and float32, and computes
 the logits of the same tokens from the folder alone: with the Llama of this file (numpy, float64,
-written from the published formulas), and with the package transformers where it can be imported,
-whose tokenizer must give the same tokens too. Prints the largest differences over all positions and
-beyond position 500, and fails when one is over its tolerance.
+written from the published formulas), and with the package transformers where it can be imported.
+Prints the largest differences over all positions and beyond position 500, and fails when one is
+over its tolerance. A text that is longer than the model's context is cut.
+
+Then compares the tokens of saddle on hard texts, and on lines of the text, with those of the
+packages tokenizers (tokenizer.json) and transformers, where they can be imported; with
+--tokens-only, this alone. It fails when one differs, but for a unigram model: there two ways to
+divide a text may be equally probable up to rounding, and the number of texts that differ is
+printed.
 """
 
 import argparse
 import json
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -97,37 +104,109 @@ def llama_logits(folder, tokens):
     return hidden @ weights["model.embed_tokens.weight"].T
 
 
-def saddle_logits(arguments, prompt, dtype, scratch):
-    output = pathlib.Path(scratch) / f"{dtype}.safetensors"
-    command = [arguments.saddle, "generate", "--checkpoint", arguments.checkpoint]
-    command += ["--config", arguments.config, "--tokenizer", arguments.tokenizer]
-    command += ["--set", f"runtime.dtype={dtype}", "--set", "runtime.amp=false"]
-    command += ["--prompt", prompt, "--max-new-tokens", "0", "--logits", str(output)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    tensors = read_safetensors(output)
-    return tensors["tokens"], tensors["logits"]
+class Saddle:
+    """Runs `saddle generate` with one checkpoint."""
+
+    def __init__(self, arguments, scratch):
+        self.output = pathlib.Path(scratch) / "logits.safetensors"
+        self.command = [arguments.saddle, "generate", "--checkpoint", arguments.checkpoint]
+        self.command += ["--config", arguments.config, "--tokenizer", arguments.tokenizer]
+        self.command += ["--set", "runtime.amp=false", "--max-new-tokens", "0"]
+        self.command += ["--logits", str(self.output)]
+
+    def logits(self, prompt, dtype="float32"):
+        """The prompt, cut where it does not fit the context, its tokens after eos, and the logits."""
+        while True:
+            command = [*self.command, "--set", f"runtime.dtype={dtype}"]
+            # With "=" a prompt may begin with a dash, but not be empty.
+            command += [f"--prompt={prompt}"] if prompt else ["--prompt", ""]
+            result = subprocess.run(command, capture_output=True, text=True)
+            if result.returncode == 0:
+                tensors = read_safetensors(self.output)
+                return prompt, tensors["tokens"].tolist(), tensors["logits"]
+            long = re.search(r"has (\d+) tokens .*context_length \((\d+)\)", result.stderr)
+            if long is None:
+                sys.exit(f"saddle generate failed: {result.stderr}")
+            tokens, context = map(int, long.groups())
+            prompt = prompt[: min(len(prompt) - 1, len(prompt) * context // tokens)]
 
 
-def transformers_logits(folder, prompt, tokens):
+def transformers_logits(folder, tokens):
     """Logits in float64 of the package transformers, or None without it."""
     try:
         import torch
         import transformers
     except ImportError as error:
-        print(f"transformers: not compared ({error})")
+        print(f"transformers: logits not compared ({error})")
         return None
     print(f"transformers {transformers.__version__}, torch {torch.__version__}")
     model = transformers.AutoModelForCausalLM.from_pretrained(folder).double().eval()
     if model.lm_head.weight.data_ptr() != model.model.embed_tokens.weight.data_ptr():
         sys.exit("transformers does not tie the output matrix to the embedding")
     # Tables of angles are made in float32 there: a difference of its own, not of the export.
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, use_fast=False)
-    found = tokenizer(prompt)["input_ids"]
-    if found != list(tokens[1:]):
-        sys.exit("the tokenizer of transformers gives other tokens")
-    print(f"the same {len(found)} tokens by {type(tokenizer).__name__}")
     with torch.no_grad():
-        return model(torch.tensor([list(map(int, tokens))])).logits[0].numpy()
+        return model(torch.tensor([tokens])).logits[0].numpy()
+
+
+# No NUL: it cannot be part of an argument.
+HARD_TEXTS = [
+    "", " ", "  ", "   ", "a", " lead", "trail ", "  two  spaces  ", "\n", "\n\n a\n", "\t\ttab",
+    "a\r\nb", " \n \t  ", "\U0001f600\U0001f600\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "\u65e5\u672c\u8a9e\u306e\u30c6\u30ad\u30b9\u30c8", "\uac00\uac01\u1100\u1161",
+    "\u0928\u092e\u0938\u094d\u0924\u0947", "\u0645\u0631\u062d\u0628\u0627",
+    "\u0417\u0434\u0440\u0430\u0432\u0441\u0442\u0432\u0443\u0439\u0442\u0435",
+    "\u00e9 e\u0301 a\u0308\u0323", "\u0301", "\x01\x02\x7f\x1b[0m", "\u0085\u2028\u2029",
+    "\u200b\ufeff\u00a0x\u2003y", "\ue000\U0010ffff", "\ufffd", "\ufb01 \u2167 \u2460 \u3314",
+    "<s>", "</s> x", "a</s>", "<unk>", "<pad>", "<0x0A>", "x<0x41>y", "[CLS]", "\u2581",
+    "\u2581\u2581 a", "a\u2581b", "a" * 300, "ab" * 200, " " * 100, "supercalifragilistic" * 20,
+    "1234567890" * 10, "--------- ======== ________ .......... !!!!!!!", "= " * 50,
+]  # fmt: skip
+
+
+def other_tokenizers(folder):
+    """Functions from a text to its ids, by the name of the program."""
+    found = {}
+    try:
+        import tokenizers
+
+        if (folder / "tokenizer.json").exists():
+            fast = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+            fast.encode_special_tokens = True  # names of special tokens in a text are text
+            found[f"tokenizers {tokenizers.__version__}"] = lambda text: fast.encode(text).ids
+        else:
+            print("the folder has no tokenizer.json")
+        import transformers
+
+        auto = transformers.AutoTokenizer.from_pretrained(folder)
+        name = f"transformers {transformers.__version__} ({type(auto).__name__})"
+        found[name] = lambda text: auto(text)["input_ids"]
+    except ImportError as error:
+        print(f"tokens: not all compared ({error})")
+    return found
+
+
+def same_tokens(folder, saddle, texts):
+    """Whether the programs give the tokens of saddle. Texts that do not fit the context are cut."""
+    others = other_tokenizers(folder)
+    if not others:
+        return True
+    cut_texts, expected = [], []
+    for text in texts:
+        text, tokens, _ = saddle.logits(text)
+        cut_texts.append(text)
+        expected.append(tokens[1:])
+    good = True
+    rounding = False
+    if (folder / "tokenizer.json").exists():
+        model = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+        rounding = model["type"] == "Unigram"
+    for name, encode in others.items():
+        differ = [text for text, ids in zip(cut_texts, expected) if list(encode(text)) != ids]
+        print(f"{name}: {len(texts)} texts, {len(differ)} with other tokens than saddle")
+        for text in differ[:5]:
+            print(f"    {text[:60]!r}")
+        good = good and (rounding or not differ)
+    return good
 
 
 def main():
@@ -135,9 +214,11 @@ def main():
     for name in ("saddle", "checkpoint", "config", "tokenizer", "folder", "text"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--characters", type=int, default=3000, help="of the text to use")
+    parser.add_argument("--tokens-only", action="store_true", help="compare no logits")
     arguments = parser.parse_args()
     folder = pathlib.Path(arguments.folder)
-    prompt = pathlib.Path(arguments.text).read_text()[: arguments.characters]
+    text = pathlib.Path(arguments.text).read_text(encoding="utf-8")
+    context = json.loads((folder / "config.json").read_text())["max_position_embeddings"]
 
     failed = False
 
@@ -153,15 +234,20 @@ def main():
         )
 
     with tempfile.TemporaryDirectory() as scratch:
-        tokens, in_float64 = saddle_logits(arguments, prompt, "float64", scratch)
-        _, in_float32 = saddle_logits(arguments, prompt, "float32", scratch)
+        saddle = Saddle(arguments, scratch)
+        lines = [line for line in text.split("\n") if line][:40]
+        failed = not same_tokens(folder, saddle, [*HARD_TEXTS, *lines])
+        if arguments.tokens_only:
+            sys.exit(1 if failed else 0)
+        prompt, tokens, in_float64 = saddle.logits(text[: arguments.characters], "float64")
+        _, _, in_float32 = saddle.logits(prompt)
     expected = llama_logits(folder, tokens)
-    print(f"{len(tokens)} positions, logits up to {np.abs(expected).max():.2f}")
-    if len(tokens) <= FAR + 1:
+    print(f"{len(tokens)} positions of {context}, logits up to {np.abs(expected).max():.2f}")
+    if len(tokens) <= FAR + 1 < context and len(prompt) == len(text[: arguments.characters]):
         sys.exit(f"the text is too short: more than {FAR} positions are wanted")
     compare("saddle float64 against numpy float64", in_float64, expected, TOLERANCE["float64"])
     compare("saddle float32 against numpy float64", in_float32, expected, TOLERANCE["float32"])
-    other = transformers_logits(folder, prompt, tokens)
+    other = transformers_logits(folder, tokens)
     if other is not None:
         compare("saddle float64 against transformers", in_float64, other, TOLERANCE["float32"])
     sys.exit(1 if failed else 0)

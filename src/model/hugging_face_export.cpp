@@ -10,22 +10,27 @@ namespace saddle::model {
 namespace {
 
 // Token pieces go through the tokenizer exactly as SentencePiece makes them, and nothing is put in
-// front: training separates documents by eos and uses no bos.
+// front: training separates documents by eos and uses no bos. Names of special tokens in a text are
+// text, as they are for saddle. Transformers 5 makes another normalizer for a LlamaTokenizer than
+// tokenizer.json says, so the general class is named where there is that file.
 Json tokenizer_config(const config::ModelSettings& model, const HuggingFaceTokenizer& tokenizer) {
   const auto piece = [](int64_t id, const std::string& text) {
     return id >= 0 ? Json(text) : Json(nullptr);
   };
-  return {{"tokenizer_class", "LlamaTokenizer"},
-          {"bos_token", piece(tokenizer.bos_id, tokenizer.bos_piece)},
-          {"eos_token", piece(tokenizer.eos_id, tokenizer.eos_piece)},
-          {"unk_token", piece(tokenizer.unk_id, tokenizer.unk_piece)},
-          {"pad_token", nullptr},
-          {"add_bos_token", false},
-          {"add_eos_token", false},
-          {"legacy", true},
-          {"clean_up_tokenization_spaces", false},
-          {"model_max_length", model.context_length},
-          {"sp_model_kwargs", Json::object()}};
+  return {
+      {"tokenizer_class", tokenizer.tokenizer_json ? "PreTrainedTokenizerFast" : "LlamaTokenizer"},
+      {"bos_token", piece(tokenizer.bos_id, tokenizer.bos_piece)},
+      {"eos_token", piece(tokenizer.eos_id, tokenizer.eos_piece)},
+      {"unk_token", piece(tokenizer.unk_id, tokenizer.unk_piece)},
+      {"pad_token", nullptr},
+      {"add_bos_token", false},
+      {"add_eos_token", false},
+      {"split_special_tokens", true},
+      {"legacy", true},
+      {"clean_up_tokenization_spaces", false},
+      {"model_input_names", Json::array({"input_ids", "attention_mask"})},
+      {"model_max_length", model.context_length},
+      {"sp_model_kwargs", Json::object()}};
 }
 
 void write_weights(const Path& path, const backend::Arena<float>& weights) {
@@ -49,6 +54,9 @@ void export_hugging_face(const Path& directory, const config::ModelSettings& mod
   if (tokenizer != nullptr) {
     write_file_atomically(folder.path() / "tokenizer.model", read_file(tokenizer->model_file));
     write_json(folder.path() / "tokenizer_config.json", tokenizer_config(model, *tokenizer));
+    if (tokenizer->tokenizer_json) {
+      write_exact_json(folder.path() / "tokenizer.json", *tokenizer->tokenizer_json);
+    }
   }
   write_weights(folder.path() / "model.safetensors", weights);
   folder.publish();

@@ -21,14 +21,30 @@ namespace {
 
 constexpr const char* kConfigName = "config.json";
 
-// Whether the tensors have the names of the Hugging Face layout.
-bool has_hugging_face_names(const StoredTensors& tensors) {
-  return tensors.find(hugging_face_name("embedding.weight")) != nullptr;
-}
+constexpr const char* kHead = "lm_head.weight";  // the output matrix
 
-std::string stored_name(bool hugging_face, const std::string& canonical) {
-  return hugging_face ? hugging_face_name(canonical) : canonical;
-}
+// The names under which a file holds the parameters.
+class StoredNames {
+ public:
+  explicit StoredNames(const StoredTensors& tensors) {
+    const bool embedding = tensors.find(hugging_face_name("embedding.weight")) != nullptr;
+    head_alone_ = !embedding && tensors.find(kHead) != nullptr;
+    hugging_face_ = embedding || head_alone_;
+  }
+
+  bool hugging_face() const { return hugging_face_; }
+  // Whether a matrix that is the embedding and the output has the name of the output.
+  bool head_alone() const { return head_alone_; }
+
+  std::string operator()(const std::string& canonical) const {
+    if (!hugging_face_) return canonical;
+    if (head_alone_ && canonical == "embedding.weight") return kHead;
+    return hugging_face_name(canonical);
+  }
+
+ private:
+  bool hugging_face_ = false, head_alone_ = false;
+};
 
 const TensorEntry& matrix(const StoredTensors& tensors, const std::string& name) {
   const TensorEntry& entry = tensors.at(name);
@@ -40,11 +56,8 @@ const TensorEntry& matrix(const StoredTensors& tensors, const std::string& name)
 }
 
 // The sizes that the tensors themselves tell. Heads, eps and theta stay as in `model`.
-config::ModelSettings with_stored_sizes(const StoredTensors& tensors, bool hugging_face,
+config::ModelSettings with_stored_sizes(const StoredTensors& tensors, const StoredNames& name,
                                         config::ModelSettings model) {
-  const auto name = [&](const std::string& canonical) {
-    return stored_name(hugging_face, canonical);
-  };
   const TensorEntry& embedding = matrix(tensors, name("embedding.weight"));
   model.vocab_size = embedding.shape[0];
   model.width = embedding.shape[1];
@@ -72,15 +85,15 @@ bool ignored(const std::string& name) {
 
 // Tensors that the model does not have: biases, adapters, the weights of another architecture.
 void check_no_others(const StoredTensors& tensors, const tensor::Layout& layout,
-                     bool hugging_face) {
+                     const StoredNames& stored_name) {
   std::vector<std::string> known;
   for (const tensor::Slot& slot : layout.slots()) {
-    known.push_back(stored_name(hugging_face, slot.name));
+    known.push_back(stored_name(slot.name));
   }
   std::sort(known.begin(), known.end());
   for (const std::string& name : tensors.names()) {
     if (std::binary_search(known.begin(), known.end(), name) || ignored(name)) continue;
-    if (hugging_face && name == "lm_head.weight") continue;
+    if (stored_name.hugging_face() && name == kHead) continue;
     fail(ErrorKind::kData,
          "{}: tensor {} is not one of this model, which saddle cannot run with it", tensors.where(),
          name);
@@ -88,15 +101,21 @@ void check_no_others(const StoredTensors& tensors, const tensor::Layout& layout,
 }
 
 // saddle's output matrix is its embedding: another one cannot be imported.
-void check_head(const StoredTensors& tensors, bool said_untied) {
-  const std::string head = "lm_head.weight";
+void check_head(const StoredTensors& tensors, const StoredNames& stored_name, bool said_untied) {
+  const std::string head = kHead;
   const std::string embedding = hugging_face_name("embedding.weight");
+  if (stored_name.head_alone()) {
+    if (!said_untied) return;
+    fail(ErrorKind::kData,
+         "{}: tie_word_embeddings is false and there is no {}: {} alone is taken for both where "
+         "tie_word_embeddings is true",
+         tensors.where(), embedding, head);
+  }
   if (tensors.find(head) == nullptr) {
     if (!said_untied) return;
     fail(ErrorKind::kData,
-         "{}: tie_word_embeddings is false and there is no lm_head.weight: the output matrix is "
-         "missing",
-         tensors.where());
+         "{}: tie_word_embeddings is false and there is no {}: the output matrix is missing",
+         tensors.where(), head);
   }
   const bool same_shape = tensors.at(head).shape == tensors.at(embedding).shape;
   const std::vector<float> a = same_shape ? tensors.read(head) : std::vector<float>();
@@ -109,11 +128,12 @@ void check_head(const StoredTensors& tensors, bool said_untied) {
   }
 }
 
-void write_weights(const StoredTensors& tensors, const tensor::Layout& layout, bool hugging_face,
-                   const Path& output, const std::map<std::string, std::string>& metadata) {
+void write_weights(const StoredTensors& tensors, const tensor::Layout& layout,
+                   const StoredNames& stored_name, const Path& output,
+                   const std::map<std::string, std::string>& metadata) {
   SafetensorsWriter writer(output, arena_entries(layout, "", "F32"), metadata);
   for (const tensor::Slot& slot : layout.slots()) {
-    const std::string name = stored_name(hugging_face, slot.name);
+    const std::string name = stored_name(slot.name);
     const TensorEntry& entry = tensors.at(name);
     const std::vector<int64_t> shape = slot.is_vector ? std::vector<int64_t>{slot.cols}
                                                       : std::vector<int64_t>{slot.rows, slot.cols};
@@ -134,9 +154,16 @@ void write_weights(const StoredTensors& tensors, const tensor::Layout& layout, b
 
 }  // namespace
 
-ImportedWeights import_weights(const Path& input, const Path& output) {
+ImportedWeights import_weights(const Path& input, const Path& output,
+                               const std::optional<Path>& settings_output) {
   if (std::filesystem::exists(std::filesystem::symlink_status(output))) {
     fail(ErrorKind::kConfig, "'{}' is there already: choose a new file", output.string());
+  }
+  const auto normal = [](const Path& path) {
+    return std::filesystem::absolute(path).lexically_normal();
+  };
+  if (settings_output && normal(*settings_output) == normal(output)) {
+    fail(ErrorKind::kUsage, "'{}' cannot take both the weights and the settings", output.string());
   }
   const bool folder = std::filesystem::is_directory(input);
   const Path config_path = (folder ? input : input.parent_path()) / kConfigName;
@@ -152,24 +179,46 @@ ImportedWeights import_weights(const Path& input, const Path& output) {
     // LlamaConfig's own default is false.
     said_untied = !config.contains("tie_word_embeddings") || config["tie_word_embeddings"] != true;
   };
-  if (folder) read_config();  // what it refuses is said before the tensors are looked at
+  if (folder) read_config();  // what it refuses is said before the tensors are opened
   const StoredTensors tensors(input);
-  const bool hugging_face = has_hugging_face_names(tensors);
+  const StoredNames stored_name(tensors);
+  const bool hugging_face = stored_name.hugging_face();
   if (folder && !hugging_face) tensors.at(hugging_face_name("embedding.weight"));
   if (!folder && hugging_face && std::filesystem::exists(config_path)) read_config();
   if (!hugging_face) result.model = noted_model(tensors.metadata(), tensors.where());
 
   const config::ModelSettings stored =
-      with_stored_sizes(tensors, hugging_face, result.model.value_or(config::ModelSettings{}));
+      with_stored_sizes(tensors, stored_name, result.model.value_or(config::ModelSettings{}));
   if (result.model) check_model(*result.model, folder ? config_path.string() : tensors.where());
   const config::ModelSettings& model = result.model ? *result.model : stored;
   const tensor::Layout layout = Parameters(model).layout;
-  check_no_others(tensors, layout, hugging_face);
-  if (hugging_face) check_head(tensors, said_untied);
+  check_no_others(tensors, layout, stored_name);
+  if (hugging_face) check_head(tensors, stored_name, said_untied);
 
+  std::optional<AtomicFile>
+      settings;  // opened first, so that what cannot be made leaves no weights
+  if (settings_output) {
+    if (!result.model) {
+      fail(ErrorKind::kData,
+           "{} does not say how many attention heads the model has, and no {} lies beside it: its "
+           "settings cannot be written",
+           input.string(), kConfigName);
+    }
+    settings.emplace(*settings_output);
+    settings->write(settings_fragment(*result.model));
+  }
   std::map<std::string, std::string> metadata;
   if (result.model) metadata = model_note(*result.model);
-  write_weights(tensors, layout, hugging_face, output, metadata);
+  write_weights(tensors, layout, stored_name, output, metadata);
+  if (settings) {
+    try {
+      settings->commit();
+    } catch (...) {
+      std::error_code ignored;
+      std::filesystem::remove(output, ignored);
+      throw;
+    }
+  }
   result.tensors = static_cast<int64_t>(layout.slots().size());
   result.parameters = layout.size();
   result.dtypes = tensors.dtypes();

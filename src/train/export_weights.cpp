@@ -3,7 +3,9 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "data/sentencepiece_model.h"
 #include "data/tokenizer.h"
+#include "data/tokenizer_json.h"
 #include "model/hugging_face.h"
 #include "model/model_note.h"
 #include "model/parameters.h"
@@ -12,7 +14,9 @@
 namespace saddle::train {
 namespace {
 
-model::HuggingFaceTokenizer described(const Path& path, const config::ModelSettings& model) {
+// `reason`: why it has no tokenizer.json, where it has none.
+model::HuggingFaceTokenizer described(const Path& path, const config::ModelSettings& model,
+                                      std::optional<std::string>& reason) {
   const data::Tokenizer tokenizer(path);
   data::check_vocabulary(tokenizer, model.vocab_size);
   model::HuggingFaceTokenizer result;
@@ -27,19 +31,25 @@ model::HuggingFaceTokenizer described(const Path& path, const config::ModelSetti
     result.unk_id = *unk;
     result.unk_piece = tokenizer.piece(*unk);
   }
+  const data::SentencePieceModel pieces =
+      data::read_sentencepiece_model(read_file(path), path.string());
+  reason = data::without_tokenizer_json(pieces);
+  if (!reason) result.tokenizer_json = data::tokenizer_json(pieces);
   return result;
 }
 
 }  // namespace
 
-int64_t export_weights(const config::Settings& settings, const Path& checkpoint, const Path& output,
-                       ExportFormat format, const std::optional<Path>& tokenizer) {
+ExportedWeights export_weights(const config::Settings& settings, const Path& checkpoint,
+                               const Path& output, ExportFormat format,
+                               const std::optional<Path>& tokenizer) {
   backend::Context context(1);
   backend::Arena<float> weights(context, model::Parameters(settings.model).layout, 1);
   model::load_weights<float>(checkpoint, settings.model, weights);
+  ExportedWeights result{.parameters = weights.layout().size(), .without_tokenizer_json = {}};
   if (format == ExportFormat::kHuggingFace) {
     std::optional<model::HuggingFaceTokenizer> files;
-    if (tokenizer) files = described(*tokenizer, settings.model);
+    if (tokenizer) files = described(*tokenizer, settings.model, result.without_tokenizer_json);
     model::export_hugging_face(output, settings.model, weights, files ? &*files : nullptr);
   } else {
     if (std::filesystem::exists(std::filesystem::symlink_status(output))) {
@@ -47,7 +57,7 @@ int64_t export_weights(const config::Settings& settings, const Path& checkpoint,
     }
     model::save_weights<float>(output, weights, 0, model::model_note(settings.model));
   }
-  return weights.layout().size();
+  return result;
 }
 
 }  // namespace saddle::train

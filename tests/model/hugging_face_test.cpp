@@ -115,7 +115,8 @@ class HuggingFace : public ::testing::Test {
                                   .unk_id = 0,
                                   .bos_piece = "<s>",
                                   .eos_piece = "</s>",
-                                  .unk_piece = "<unk>"};
+                                  .unk_piece = "<unk>",
+                                  .tokenizer_json = Json::parse(R"({"model": {}})")};
 };
 
 TEST_F(HuggingFace, TensorsHaveTheNamesAndShapesOfLlamaAndTheEmbeddingOnce) {
@@ -184,15 +185,25 @@ TEST_F(HuggingFace, ConfigSaysWhatTheModelIs) {
 TEST_F(HuggingFace, TheTokenizerLiesBeside) {
   EXPECT_THAT(names_in(folder_),
               UnorderedElementsAre("config.json", "generation_config.json", "model.safetensors",
-                                   "tokenizer.model", "tokenizer_config.json"));
+                                   "tokenizer.json", "tokenizer.model", "tokenizer_config.json"));
   EXPECT_EQ(read_file(folder_ / "tokenizer.model"), "pieces");
   const Json found = read_json(folder_ / "tokenizer_config.json");
-  EXPECT_EQ(found.at("tokenizer_class"), "LlamaTokenizer");
+  // The general class: Transformers 5 makes a LlamaTokenizer anew, with another normalizer.
+  EXPECT_EQ(found.at("tokenizer_class"), "PreTrainedTokenizerFast");
+  EXPECT_EQ(found.at("split_special_tokens"), true);
+  EXPECT_EQ(found.at("model_input_names"), Json::parse(R"(["input_ids", "attention_mask"])"));
+  EXPECT_EQ(read_json(folder_ / "tokenizer.json"), Json::parse(R"({"model": {}})"));
   EXPECT_EQ(found.at("bos_token"), "<s>");
   EXPECT_EQ(found.at("eos_token"), "</s>");
   EXPECT_EQ(found.at("unk_token"), "<unk>");
   EXPECT_EQ(found.at("add_bos_token"), false);
   EXPECT_EQ(found.at("model_max_length"), 20);
+
+  tokenizer_.tokenizer_json.reset();  // of a kind that it cannot express
+  export_hugging_face(scratch_ / "model alone", kLlama, weights_, &tokenizer_);
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "model alone" / "tokenizer.json"));
+  EXPECT_EQ(read_json(scratch_ / "model alone" / "tokenizer_config.json").at("tokenizer_class"),
+            "LlamaTokenizer");
 }
 
 TEST_F(HuggingFace, WithoutATokenizerItsIdsAreNull) {
@@ -341,6 +352,52 @@ TEST_F(HuggingFace, AnOutputMatrixIsTakenOnlyWhenItIsTheEmbedding) {
   tensors.pop_back();
   write(folder_ / "model.safetensors", tensors);
   expect_refused({"tie_word_embeddings is false", "lm_head.weight"});
+}
+
+TEST_F(HuggingFace, ATiedMatrixMayBeStoredAsTheOutputAlone) {
+  std::vector<Stored> tensors = stored();
+  ASSERT_EQ(tensors.front().entry.name, "model.embed_tokens.weight");
+  tensors.front().entry.name = "lm_head.weight";
+  write(folder_ / "model.safetensors", tensors);
+  import_again();
+  expect_same_weights(imported_);
+  std::filesystem::remove(imported_);  // a file of the same kind, without a config.json
+  std::filesystem::create_directory(scratch_ / "elsewhere");
+  write(scratch_ / "elsewhere" / "model.safetensors", tensors);
+  import_weights(scratch_ / "elsewhere" / "model.safetensors", imported_);
+  expect_same_weights(imported_);
+
+  for (const Json& untied : {Json(false), Json()}) {
+    set("tie_word_embeddings", untied);
+    expect_refused({"tie_word_embeddings", "no model.embed_tokens.weight", "lm_head.weight alone"});
+  }
+  tensors.erase(tensors.begin());
+  set("tie_word_embeddings", true);
+  write(folder_ / "model.safetensors", tensors);
+  expect_refused({"model.embed_tokens.weight is missing"});
+}
+
+TEST_F(HuggingFace, AFailedImportLeavesNothing) {
+  const Path settings = scratch_ / "model.yaml";
+  const auto before = names_in(scratch_.path());
+  const auto expect_nothing = [&](ErrorKind kind, const std::vector<std::string>& parts,
+                                  const Path& output, const Path& yaml) {
+    expect_error(kind, parts, [&] { import_weights(folder_, output, yaml); });
+    EXPECT_THAT(names_in(scratch_.path()), ::testing::UnorderedElementsAreArray(before));
+  };
+  expect_nothing(ErrorKind::kIo, {"missing"}, imported_, scratch_ / "missing" / "model.yaml");
+  expect_nothing(ErrorKind::kIo, {"missing"}, scratch_ / "missing" / "weights", settings);
+  expect_nothing(ErrorKind::kIo, {"folder"}, imported_, folder_);
+  expect_nothing(ErrorKind::kUsage, {"both"}, imported_, scratch_ / "." / "imported.safetensors");
+  std::vector<Stored> tensors = stored();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(tensors.back().bytes.data(), &nan, 4);
+  write(folder_ / "model.safetensors", tensors);
+  expect_nothing(ErrorKind::kData, {"nan"}, imported_, settings);
+  std::filesystem::remove(folder_ / "config.json");
+  expect_error(ErrorKind::kData, {"how many attention heads"},
+               [&] { import_weights(folder_ / "model.safetensors", imported_, settings); });
+  EXPECT_THAT(names_in(scratch_.path()), ::testing::UnorderedElementsAreArray(before));
 }
 
 TEST_F(HuggingFace, ImportRefusesModelsThatSaddleCannotRun) {

@@ -100,6 +100,9 @@ TEST_F(Interchange, TheFolderHasTheTokenizerOfTheModel) {
   EXPECT_EQ(pieces.at("bos_token"), "<s>");
   EXPECT_EQ(pieces.at("eos_token"), "</s>");
   EXPECT_EQ(pieces.at("unk_token"), "<unk>");
+  const Json fast = read_json(file("folder") / "tokenizer.json");
+  EXPECT_EQ(fast.at("model").at("vocab").size(), data::kTinyVocabulary);
+  EXPECT_EQ(fast.at("model").at("vocab").at("</s>"), 2);
 }
 
 TEST_F(Interchange, TheTokenizerMustFitTheModel) {
@@ -120,7 +123,7 @@ TEST_F(Interchange, SettingsNeedToBeKnown) {
       file("back.safetensors").string() + " --config-output " + file("model.yaml").string());
   EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kData));
   EXPECT_THAT(result.errors, HasSubstr("how many attention heads"));
-  EXPECT_TRUE(std::filesystem::exists(file("back.safetensors")));
+  EXPECT_FALSE(std::filesystem::exists(file("back.safetensors")));
   EXPECT_FALSE(std::filesystem::exists(file("model.yaml")));
 }
 
