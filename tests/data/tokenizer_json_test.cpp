@@ -98,10 +98,8 @@ TEST(TokenizerJson, OfAUnigramModel) {
                 [">", -1.0]],
       "byte_fallback": true})"));
   EXPECT_EQ(json.at("pre_tokenizer"), Json::parse(R"json({
-      "type": "Split", "pattern": {"Regex": "<(?=unk>)|<(?=s>)|<(?=0x0A>)"
-}
-, "behavior" : "MergedWithPrevious", "invert" : false
-})json"));
+      "type": "Split", "pattern": {"Regex": "<(?=unk>)|<(?=s>)|<(?=0x0A>)"},
+      "behavior": "MergedWithPrevious", "invert": false})json"));
   model.pieces = {{"<unk>", 0, Type::kUnknown}, {"<[", 0, Type::kControl}};
   for (const char* text : {"<", "u", "n", "k", ">"}) model.pieces.push_back({text, -1});
   EXPECT_EQ(tokenizer_json(model).at("pre_tokenizer").at("pattern").at("Regex"), "<(?=\\[)");
