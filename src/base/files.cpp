@@ -11,6 +11,7 @@
 
 #include "base/narrow.h"
 #include "base/system_error.h"
+#include "base/write_target.h"
 
 namespace saddle {
 namespace {
@@ -103,16 +104,27 @@ void write_file_atomically(const Path& path, std::string_view content) {
 }
 
 AtomicFile::AtomicFile(Path path) : path_(std::move(path)) {
-  const std::string name = path_.filename().string();
-  if (name.empty() || name == "." || name == "..") fail_system("write", path_, EISDIR);
-  const std::filesystem::file_status status = file_status(path_);
-  if (std::filesystem::is_directory(status)) fail_system("write", path_, EISDIR);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    fail(ErrorKind::kIo, "cannot write '{}': it is not an ordinary file", path_.string());
+  const WriteTarget target = write_target(path_);
+  target_ = target.path;
+  whole_ = target.kind == WriteTarget::Kind::kFile;
+  if (whole_) {
+    open_beside_target();
+  } else if (target.kind == WriteTarget::Kind::kDescriptor) {
+    descriptor_ = ::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 3);
+    if (descriptor_ < 0) fail_system("write", path_);
   }
+}
+
+void AtomicFile::open_beside_target() {
+  const Path directory = directory_of(target_);
+  if (target_ != path_ && !std::filesystem::is_directory(file_status(directory))) {
+    fail(ErrorKind::kIo, "cannot write '{}': it is a link to '{}', and '{}' is no directory",
+         path_.string(), target_.string(), directory.string());
+  }
+  const std::string name = target_.filename().string();
   // O_EXCL finds the first free number, so that files of one name written at once do not meet.
   for (int number = 0; descriptor_ < 0; ++number) {
-    temporary_ = directory_of(path_) / fmt::format(".{}.tmp-{}-{}", name, ::getpid(), number);
+    temporary_ = directory / fmt::format(".{}.tmp-{}-{}", name, ::getpid(), number);
     descriptor_ = retry_interrupted(
         [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
     if (descriptor_ < 0 && errno != EEXIST) fail_system("write", path_);
@@ -125,30 +137,41 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(const void* bytes, size_t count) {
-  if (descriptor_ < 0) fail(ErrorKind::kInternal, "'{}' is written after commit", path_.string());
+  if (committed_) fail(ErrorKind::kInternal, "'{}' is written after commit", path_.string());
   const char* first = static_cast<const char*>(bytes);
   size_ += narrow<int64_t>(count);
   if (buffer_.size() + count >= kBufferBytes) {
-    write_fully(descriptor_, buffer_.data(), buffer_.size(), path_);
+    put(buffer_.data(), buffer_.size());
     buffer_.clear();
   }
   if (count >= kBufferBytes) {
-    write_fully(descriptor_, first, count, path_);
+    put(first, count);
   } else {
     buffer_.append(first, count);
   }
 }
 
+void AtomicFile::put(const char* bytes, size_t count) {
+  // A pipe is opened with the first bytes: to open it and write nothing would end its reader.
+  if (descriptor_ < 0) descriptor_ = open_file(target_, O_WRONLY | O_NOCTTY, "write");
+  write_fully(descriptor_, bytes, count, path_);
+}
+
 void AtomicFile::commit() {
-  if (descriptor_ < 0) fail(ErrorKind::kInternal, "'{}' is committed twice", path_.string());
-  write_fully(descriptor_, buffer_.data(), buffer_.size(), path_);
+  if (committed_) fail(ErrorKind::kInternal, "'{}' is committed twice", path_.string());
+  committed_ = true;
+  put(buffer_.data(), buffer_.size());
   buffer_.clear();
-  if (retry_interrupted([&] { return ::fsync(descriptor_); }) < 0) fail_system("flush", path_);
+  // What is no file has nothing to flush, and a descriptor of others is theirs to flush.
+  if (whole_ && retry_interrupted([&] { return ::fsync(descriptor_); }) < 0) {
+    fail_system("flush", path_);
+  }
   // close is never repeated: after EINTR the descriptor is gone and may belong to someone else.
   if (::close(std::exchange(descriptor_, -1)) < 0 && errno != EINTR) fail_system("close", path_);
-  if (::rename(temporary_.c_str(), path_.c_str()) < 0) fail_system("put in place", path_);
+  if (!whole_) return;
+  if (::rename(temporary_.c_str(), target_.c_str()) < 0) fail_system("put in place", path_);
   temporary_.clear();
-  flush_directory(directory_of(path_));
+  flush_directory(directory_of(target_));
 }
 
 AppendFile::AppendFile(Path path) : path_(std::move(path)) {

@@ -28,15 +28,22 @@ void make_directories(const Path& path);
 void flush_directory(const Path& directory);
 
 // Writes `content` so that `path` holds either its old content or all of the new one, also when
-// the process is killed or the disk fills: written beside, flushed to disk, renamed.
+// the process is killed or the disk fills: written beside, flushed to disk, renamed. What
+// AtomicFile says of links and of what is no ordinary file holds here too.
 void write_file_atomically(const Path& path, std::string_view content);
 
 // A file that appears under its name only when commit() is called; until then it lies beside it
 // under a private name, which the destructor removes. Small writes are gathered. After an error
 // the object only serves to be destroyed.
+//
+// A link stays a link: the file that it leads to is replaced, and lies beside that one until then.
+// What cannot be replaced is written straight, from the first full buffer on: a pipe, a terminal,
+// /dev/null. The name of an open descriptor, such as /dev/stdout, stands for that descriptor, at
+// its place, even if it is an ordinary file.
 class AtomicFile {
  public:
-  // An error when anything but an ordinary file is there: a device would be replaced by a file.
+  // Errors: kIo, also for a directory, a socket, a block device and a link into a directory that
+  // does not exist.
   explicit AtomicFile(Path path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -50,11 +57,17 @@ class AtomicFile {
   void commit();
 
  private:
+  void open_beside_target();
+  void put(const char* bytes, size_t count);
+
   Path path_;
+  Path target_;  // with links followed
   Path temporary_;
   std::string buffer_;
   int descriptor_ = -1;
   int64_t size_ = 0;
+  bool whole_ = true;  // replaced, not written straight
+  bool committed_ = false;
 };
 
 // A file that grows: what is written is in it at once.

@@ -12,9 +12,12 @@
 namespace saddle {
 namespace {
 
-// Without the trailing slash that a user may have typed, so that it has a name and a parent.
+// With links followed, as a rename would replace a link, and without the trailing slash that a user
+// may have typed, so that it has a name and a parent.
 Path named_path(const Path& path) {
-  Path whole = std::filesystem::absolute(path).lexically_normal();
+  std::error_code error;
+  Path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  if (error) fail_system("look at", path, error.value());
   if (!whole.has_filename()) whole = whole.parent_path();
   if (!whole.has_filename()) {
     fail(ErrorKind::kConfig, "'{}' cannot be made: it has no name", path.string());

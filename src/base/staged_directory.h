@@ -12,9 +12,9 @@ namespace saddle {
 // removed by the next writer of the same target: a writer holds a lock on its own.
 class StagedDirectory {
  public:
-  // Makes the parents of `target` that are missing, and removes them again with what was not
-  // published. `target` may be an empty directory; an Error of kind kConfig when it is anything
-  // else that exists. Other failures: kIo.
+  // Makes the parents of `target` that are missing, and removes them again if nothing is published.
+  // `target` may be an empty directory, or a link to one, which stays a link; an Error of kind
+  // kConfig when it is anything else that exists. Other failures: kIo.
   explicit StagedDirectory(const Path& target);
   StagedDirectory(const StagedDirectory&) = delete;
   StagedDirectory& operator=(const StagedDirectory&) = delete;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/narrow.h"
 #include "base/telemetry.h"
+#include "base/write_target.h"
 #include "bench/product_peak.h"
 #include "bench/profile_summary.h"
 #include "bench/trace.h"
@@ -199,11 +200,22 @@ class Worker {
   train::UpdateResult last_;
 };
 
+bool is_file(const Path& output) {
+  return write_target(output).kind == WriteTarget::Kind::kFile;
+}
+
 // What cannot be written is found before the measurement and not after it.
 void check_output(const WorkerOptions& options) {
   if (options.output.has_parent_path()) make_directories(options.output.parent_path());
   const AtomicFile record(options.output);
-  if (options.profile) const AtomicFile trace(trace_path(options.output));
+  if (!options.profile) return;
+  if (!is_file(options.output)) {
+    fail(ErrorKind::kUsage,
+         "--profile writes a trace beside --output, but '{}' is no ordinary file and has nothing "
+         "beside it: give the name of a file",
+         options.output.string());
+  }
+  const AtomicFile trace(trace_path(options.output));
 }
 
 }  // namespace
@@ -221,7 +233,8 @@ std::optional<Json> measure_worker(const config::Settings& settings, const Worke
   check_options(options);
   check_output(options);
   std::optional<Telemetry> telemetry;
-  if (options.telemetry) telemetry.emplace(telemetry_path(options.output), log);
+  if (options.telemetry && is_file(options.output))
+    telemetry.emplace(telemetry_path(options.output), log);
   const bool is_double = settings.runtime.dtype == config::Precision::kFloat64;
   std::optional<Json> record = is_double ? Worker<double>(settings, options, stop, log).run()
                                          : Worker<float>(settings, options, stop, log).run();

@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -167,22 +166,6 @@ TEST(AtomicFile, LeavesTheOldContentWhenTheProcessIsKilled) {
   });
   EXPECT_TRUE(WIFSIGNALED(child.wait()));
   EXPECT_EQ(slurp(directory / "file"), "old");
-}
-
-TEST(AtomicFile, ReplacesNothingButOrdinaryFiles) {
-  const TemporaryDirectory directory;
-  ASSERT_EQ(::mkfifo((directory / "pipe").c_str(), 0600), 0);
-  std::filesystem::create_symlink(directory / "pipe", directory / "link");
-  for (const char* name : {"pipe", "link"}) {
-    expect_error(ErrorKind::kIo, {(directory / name).string(), "not an ordinary file"},
-                 [&] { write_file_atomically(directory / name, "x"); });
-  }
-  EXPECT_TRUE(std::filesystem::is_fifo(directory / "pipe"));
-  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
-  EXPECT_EQ(names_in(directory.path()).size(), 2U);
-  make_directories(directory / "folder");
-  expect_error(ErrorKind::kIo, {"folder", "Is a directory"},
-               [&] { write_file_atomically(directory / "folder", "x"); });
 }
 
 TEST(AtomicFile, TwoOfOneNameDoNotMeet) {

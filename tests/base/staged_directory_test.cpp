@@ -61,6 +61,17 @@ TEST(StagedDirectory, TakesAnEmptyDirectoryAndRefusesWhatElseIsThere) {
   EXPECT_EQ(read_file(scratch / "empty" / "file"), "whole");
 }
 
+TEST(StagedDirectory, ALinkToAnEmptyDirectoryStaysALink) {
+  const TemporaryDirectory scratch;
+  make_directories(scratch / "elsewhere/empty");
+  std::filesystem::create_directory_symlink("elsewhere/empty", scratch / "link");
+  StagedDirectory directory(scratch / "link/");
+  write_into(directory, "whole");
+  directory.publish();
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch / "link"));
+  EXPECT_EQ(read_file(scratch / "elsewhere/empty/file"), "whole");
+}
+
 TEST(StagedDirectory, TheSecondOfTwoWritersIsRefusedWhenItPublishes) {
   const TemporaryDirectory scratch;
   StagedDirectory first(scratch / "result");

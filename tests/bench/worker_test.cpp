@@ -314,6 +314,18 @@ TEST(Worker, RefusesAnOutputItCannotWriteAtOnce) {
   EXPECT_FALSE(std::filesystem::exists(small.options.output));
 }
 
+// Nothing is written beside a device.
+TEST(Worker, WritesTheRecordAloneToWhatIsNoOrdinaryFile) {
+  SmallCase small;
+  small.options.output = "/dev/null";
+  small.options.telemetry = true;
+  EXPECT_EQ(small.measure()["windows"].size(), static_cast<size_t>(small.options.windows));
+  EXPECT_FALSE(std::filesystem::exists("/dev/null.telemetry.csv"));
+  small.options.profile = true;
+  expect_error(ErrorKind::kUsage, {"--profile", "/dev/null"}, [&] { small.measure(); });
+  EXPECT_FALSE(std::filesystem::exists("/dev/null.trace.json"));
+}
+
 // As a user would type it, over random ids.
 std::string command_for(const Path& output) {
   return "benchmark-worker --data-mode synthetic --set model.vocab_size=50 "
