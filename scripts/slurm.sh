@@ -28,8 +28,12 @@ site() {
   if [[ -n "${!variable:-}" ]]; then
     printf '%s' "${!variable}"
   elif [[ -r "$file" ]]; then
-    sed -nE "s/^$1:[[:space:]]*//p" "$file" | tail -n 1 |
-      sed -E 's/[[:space:]]+(#.*)?$//; s/^"(.*)"$/\1/; s/^'\''(.*)'\''$/\1/'
+    sed -nE "s/^$1:[[:space:]]*//p" "$file" | tail -n 1 | sed -E 's/[[:space:]]+(#.*)?$//' |
+      if [[ "$1" == options ]]; then  # its words have quotes of their own
+        cat
+      else
+        sed -E 's/^"(.*)"$/\1/; s/^'\''(.*)'\''$/\1/'
+      fi
   fi
 }
 
@@ -41,7 +45,7 @@ default() {
 
 # submit WORD...: outside a job this script submits itself.
 submit() {
-  local options=() more=() key value
+  local options=() more=() key value words
   for key in account partition qos constraint; do
     value=$(default "$key" "SBATCH_${key^^}")
     [[ -z "$value" ]] || options+=("--$key=$value")
@@ -56,7 +60,9 @@ submit() {
   [[ -z "$value" || "$value" == 0 ]] || options+=("--gres=gpu:$value")
   value=$(default signal_seconds SBATCH_SIGNAL)
   [[ -z "$value" ]] || options+=("--signal=B:USR1@$value")
-  read -ra more <<<"$(site options)"
+  words=$(site options | xargs -r -n 1 printf '%s\n' 2>/dev/null) ||
+    { echo "slurm.sh: in 'options' of the site a quote was opened and not closed" >&2; exit 3; }
+  [[ -z "$words" ]] || mapfile -t more <<<"$words"
   while (($#)) && [[ "$1" == -* ]]; do
     more+=("$1")
     shift

@@ -29,10 +29,17 @@ std::string array_of(const JobDescription& job) {
   return list;
 }
 
+// A word of an #SBATCH line, in quotes where Slurm would take it apart.
 std::string directive(const std::string& option) {
+  if (!option.empty() && option.find_first_of(" \t#'\"\\") == std::string::npos) return option;
   const size_t equals = option.find('=');
-  if (option.find_first_of(" \t#'") == std::string::npos) return option;
-  return fmt::format("{}=\"{}\"", option.substr(0, equals), option.substr(equals + 1));
+  const size_t begin = option.starts_with("--") && equals != std::string::npos ? equals + 1 : 0;
+  std::string text = option.substr(0, begin) + "\"";
+  for (const char c : option.substr(begin)) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + "\"";
 }
 
 std::string command_lines(const BatchTask& task, const char* indent) {
@@ -56,6 +63,36 @@ std::string choice(const JobDescription& job) {
 }
 
 }  // namespace
+
+Path log_pattern(const Path& directory, bool array) {
+  std::string escaped;
+  for (const char c : directory.string())
+    escaped += c == '%' ? std::string("%%") : std::string(1, c);
+  return Path(escaped) / (array ? "slurm-%A_%a.log" : "slurm-%j.log");
+}
+
+Path log_file(const Path& pattern, const std::string& id) {
+  const size_t line = id.find('_');
+  const std::string text = pattern.string();
+  std::string file;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char next = text[i] == '%' && i + 1 < text.size() ? text[i + 1] : '\0';
+    if (next == '%') {
+      file += '%';
+    } else if (next == 'j') {
+      file += id;
+    } else if (next == 'A') {
+      file += id.substr(0, line);
+    } else if (next == 'a') {
+      file += line == std::string::npos ? "" : id.substr(line + 1);
+    } else {
+      file += text[i];
+      continue;
+    }
+    ++i;
+  }
+  return file;
+}
 
 std::string shell_quoted(const std::string& word) {
   if (!word.empty() && word.find_first_not_of(kWordCharacters) == std::string::npos) return word;

@@ -19,7 +19,7 @@ struct BatchTask {
 struct JobDescription {
   std::string name;  // letters, digits, "-" and "_"
   Path directory;    // where the command runs
-  Path log;          // in Slurm's patterns: %j, of an array %A and %a
+  Path log;          // as log_pattern() writes it
   int64_t wall_seconds = 0;
   bool array = false;         // one task for each of `tasks`; else there is exactly one
   int64_t tasks_at_once = 0;  // of an array; 0: as many as Slurm lets run
@@ -40,6 +40,13 @@ std::string batch_text(const JobDescription& job);
 // Runs "${command[@]}", passes Slurm's warning on, puts the job back into the queue after it, and
 // leaves the exit code in `code`. scripts/slurm.sh has the same lines.
 extern const char* const kRunCommand;
+
+// What --output is for logs in `directory`: Slurm puts the number of the job for %j, of an array
+// the array's for %A and the task's for %a. A % of the directory itself is doubled.
+Path log_pattern(const Path& directory, bool array);
+
+// The file that Slurm makes of a pattern for the job `id`: 17, or 17_3 of an array.
+Path log_file(const Path& pattern, const std::string& id);
 
 // A word as a shell reads it back.
 std::string shell_quoted(const std::string& word);

@@ -23,21 +23,6 @@ std::string number_text(int64_t index) {
   return fmt::format("{:03}", index);
 }
 
-// The name of the log, once the job has an id.
-Path log_of(const std::string& pattern, const std::string& id) {
-  const size_t line = id.find('_');
-  std::string path = pattern;
-  const auto put = [&path](const std::string& what, const std::string& value) {
-    for (size_t at = path.find(what); at != std::string::npos; at = path.find(what)) {
-      path.replace(at, what.size(), value);
-    }
-  };
-  put("%j", id);
-  put("%A", id.substr(0, line));
-  put("%a", line == std::string::npos ? "" : id.substr(line + 1));
-  return path;
-}
-
 void sleep_watching(double seconds, const std::function<int()>& stop) {
   const Stopwatch watch;
   while (watch.seconds() < seconds && stop() == 0) {
@@ -114,7 +99,7 @@ void Driver::adopt(int64_t index, const std::string& id) {
   }
   Attempt& attempt = submission_.work[static_cast<size_t>(index)].attempts.back();
   attempt.id = id;
-  attempt.log = log_of(attempt.log.string(), id);
+  attempt.log = log_file(attempt.log, id);
   save();
 }
 
@@ -173,7 +158,7 @@ JobDescription Driver::description(const Submission& submission, const Path& job
   job.tasks_at_once = submission.at_once;
   const std::string which = submission.array ? "array" : number_text(due.at(0));
   job.name = fmt::format("saddle-{}-{}-{}", submission.token, which, attempt);
-  job.log = jobs / (submission.array ? "slurm-%A_%a.log" : "slurm-%j.log");
+  job.log = log_pattern(jobs, submission.array);
   for (const int64_t index : due) {
     const Work& work = submission.work[static_cast<size_t>(index)];
     job.wall_seconds = std::max(job.wall_seconds, work.wall_seconds);
@@ -218,7 +203,7 @@ void Driver::submit_group(const std::vector<int64_t>& due) {
       attempt.id =
           submission_.array ? fmt::format("{}_{}", outcome.job->id, index) : outcome.job->id;
       attempt.cluster = outcome.job->cluster;
-      attempt.log = log_of(attempt.log.string(), attempt.id);
+      attempt.log = log_file(attempt.log, attempt.id);
       attempt.found = {JobState::kPending, "sbatch", "submitted", ""};
     } else if (outcome.refused) {
       attempt.refusal = outcome.message;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <optional>
 #include <sstream>
 
 #include "base/error.h"
@@ -47,10 +48,48 @@ int64_t count(const std::string& text, std::string_view where, const char* key) 
   return value;
 }
 
+// The words of a text as scripts/slurm.sh has them from xargs: what stands in quotes, ' or ", stays
+// together, and a backslash outside of them takes the next character as it is. Nothing when a quote
+// is not closed.
+std::optional<std::vector<std::string>> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  bool inside = false;  // of a word
+  char quote = '\0';
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != '\0') {
+      if (c == quote) {
+        quote = '\0';
+      } else {
+        words.back() += c;
+      }
+      continue;
+    }
+    if (c == ' ' || c == '\t' || c == '\n') {
+      inside = false;
+      continue;
+    }
+    if (!inside) words.emplace_back();
+    inside = true;
+    if (c == '"' || c == '\'') {
+      quote = c;
+    } else {
+      if (c == '\\' && i + 1 < text.size()) ++i;
+      words.back() += text[i];
+    }
+  }
+  if (quote != '\0') return std::nullopt;
+  return words;
+}
+
 // False for an unknown key.
 bool set(Site& site, const std::string& key, const std::string& value, std::string_view where) {
   for (const TextKey& known : kTexts) {
     if (key == known.name) {
+      if (known.value == &Site::options && !words_of(value)) {
+        fail(ErrorKind::kConfig, "{}: options is {}: a quote was opened and not closed", where,
+             value);
+      }
       site.*known.value = value;
       return true;
     }
@@ -78,14 +117,15 @@ std::string trimmed(const std::string& text) {
              : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-// As scripts/slurm.sh reads it: a comment begins with " #", one pair of quotes around is dropped.
-std::string plain_value(const std::string& text) {
+// As scripts/slurm.sh reads it: a comment begins with " #", and one pair of quotes around is
+// dropped, but not of `options`, whose words have quotes of their own.
+std::string plain_value(const std::string& key, const std::string& text) {
   std::string value = text;
   if (const size_t comment = value.find(" #"); comment != std::string::npos) {
     value = value.substr(0, comment);
   }
   value = trimmed(value);
-  if (value.size() >= 2 && value.front() == value.back() &&
+  if (key != "options" && value.size() >= 2 && value.front() == value.back() &&
       (value.front() == '"' || value.front() == '\'')) {
     value = value.substr(1, value.size() - 2);
   }
@@ -127,7 +167,7 @@ Site parse_site(std::string_view text, std::string_view where, const Variables& 
     if (colon == std::string::npos || key.find_first_of(" \t") != std::string::npos) {
       fail(ErrorKind::kConfig, "{}: 'key: value' was expected, found '{}'", place, content);
     }
-    if (!set(site, key, plain_value(line.substr(colon + 1)), place)) {
+    if (!set(site, key, plain_value(key, line.substr(colon + 1)), place)) {
       fail(ErrorKind::kConfig, "{}: '{}' is not one of {}", place, key, known_keys());
     }
   }
@@ -158,8 +198,8 @@ std::vector<std::string> site_options(const Site& site) {
   add("--cpus-per-task=", site.cpus);
   add("--mem=", site.memory);
   if (site.gpus != "0") add("--gres=gpu:", site.gpus);
-  std::istringstream more(site.options);
-  for (std::string word; more >> word;) words.push_back(word);
+  const std::vector<std::string> more = words_of(site.options).value_or(std::vector<std::string>());
+  words.insert(words.end(), more.begin(), more.end());
   return words;
 }
 

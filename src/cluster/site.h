@@ -19,11 +19,11 @@ struct Site {
   std::string memory;                               // --mem
   std::string gpus;                                 // --gres=gpu:N
   std::string time;                                 // --time, where nothing else says it
-  std::string options;                              // further ones of sbatch, in words
-  std::string setup;                                // a shell line run before the command
-  std::string program;                              // of scripts/slurm.sh: the file of saddle
-  int64_t signal_seconds = 300;                     // before the time limit comes the warning
-  int64_t max_restarts = 100;                       // after warnings
+  std::string options;           // further ones of sbatch, words in quotes or not
+  std::string setup;             // a shell line run before the command
+  std::string program;           // of scripts/slurm.sh: the file of saddle
+  int64_t signal_seconds = 300;  // before the time limit comes the warning
+  int64_t max_restarts = 100;    // after warnings
 };
 
 // The value of an environment variable, or empty.

@@ -90,6 +90,32 @@ TEST(BatchText, OfAnArray) {
                               "esac\n"));
 }
 
+// Slurm puts its own numbers for % in the name of a log; %% is one % of the directory.
+TEST(BatchText, APercentOfAPathIsDoubledInTheNameOfTheLog) {
+  JobDescription job = one_job();
+  job.directory = "/data/100%j";
+  job.log = log_pattern("/data/100%j %%/jobs", false);
+  EXPECT_EQ(job.log, "/data/100%%j %%%%/jobs/slurm-%j.log");
+  EXPECT_THAT(batch_text(job),
+              HasSubstr("#SBATCH --output=\"/data/100%%j %%%%/jobs/slurm-%j.log\"\n"
+                        "#SBATCH --open-mode=append\n"
+                        "#SBATCH --chdir=/data/100%j\n"));
+  EXPECT_THAT(own_options(job),
+              ::testing::Contains("--output=/data/100%%j %%%%/jobs/slurm-%j.log"));
+  EXPECT_EQ(log_file(job.log, "17"), "/data/100%j %%/jobs/slurm-17.log");
+  EXPECT_EQ(log_file(log_pattern("/a%A%", true), "17_3"), "/a%A%/slurm-17_3.log");
+  EXPECT_EQ(log_file("/a%", "17"), "/a%");
+}
+
+TEST(BatchText, AnOptionOfTheSiteThatHasBlanksIsOneWord) {
+  JobDescription job = one_job();
+  job.site.options = R"(--comment="my job" -w 'a b' --reservation='it"s')";
+  EXPECT_THAT(batch_text(job), HasSubstr("#SBATCH --comment=\"my job\"\n"
+                                         "#SBATCH -w\n"
+                                         "#SBATCH \"a b\"\n"
+                                         "#SBATCH --reservation=\"it\\\"s\"\n"));
+}
+
 TEST(BatchText, WhatSlurmCannotHoldIsRefused) {
   JobDescription job = one_job();
   job.directory = "/home/user/a\nb";

@@ -52,6 +52,16 @@ class DriverTest : public ::testing::Test {
   WatchOptions quick_{.poll_seconds = 0.01, .unknown_minutes = 0.002};
 };
 
+// The log is where Slurm writes it when the path has a %.
+TEST_F(DriverTest, APercentInThePathStaysOne) {
+  const Path record = directory_ / "100%j" / kSubmissionFile;
+  Driver one(record, two(), log_);
+  one.submit_due(go_on);
+  EXPECT_EQ(one.submission().work[0].last()->log, directory_ / "100%j/jobs/slurm-101.log");
+  EXPECT_THAT(read_file(slurm_.file("calls")),
+              HasSubstr("--output=" + (directory_ / "100%%j/jobs/slurm-%j.log").string()));
+}
+
 TEST_F(DriverTest, SubmitsEachOnceAndKeepsTheIds) {
   Driver first = driver();
   first.submit_due(go_on);

@@ -73,6 +73,19 @@ TEST(Site, ReadsBackFromTheRecord) {
   EXPECT_EQ(to_json(site_of_json(to_json(site), "record")), to_json(site));
 }
 
+TEST(Site, WhatStandsInQuotesStaysOneOption) {
+  const auto options = [](const std::string& text) {
+    return site_options(parse_site("options: " + text + "\n", "slurm.yaml", variables({})));
+  };
+  EXPECT_THAT(options(R"(--comment="my job" --exclusive)"),
+              ElementsAre("--comment=my job", "--exclusive"));
+  EXPECT_THAT(options(R"('--comment=it "is" mine')"), ElementsAre(R"(--comment=it "is" mine)"));
+  EXPECT_THAT(options(R"("--a b"  "--c d" # the rest)"), ElementsAre("--a b", "--c d"));
+  EXPECT_THAT(options(R"(--a\ b --c='' )"), ElementsAre("--a b", "--c="));
+  expect_error(ErrorKind::kConfig, {"slurm.yaml:1", "--comment=\"my", "not closed"},
+               [&] { options("--comment=\"my job"); });
+}
+
 // What scripts/slurm.sh hands to a planted sbatch, called outside of a job with these variables.
 std::string submitted_by_script(const std::vector<std::string>& set,
                                 const std::vector<std::string>& words) {
@@ -102,6 +115,17 @@ TEST(Site, TheScriptGivesTheSameOptions) {
             one_a_line({"--account=physics", "--partition=long", "--qos=fast", "--gres=gpu:1",
                         "--signal=B:USR1@120", "--exclusive", "--mail-type=END", "--time=1:00:00",
                         SADDLE_SOURCE_DIR "/scripts/slurm.sh", "train", "--config", "a b.yaml"}));
+}
+
+TEST(Site, TheScriptKeepsQuotedOptionsTogetherToo) {
+  const std::string text = R"(SADDLE_SLURM_OPTIONS=--comment="my job" '--a "b" c' d\ e)";
+  const Site site =
+      parse_site("", "", variables({{"SADDLE_SLURM_OPTIONS", text.substr(text.find('=') + 1)}}));
+  EXPECT_THAT(site_options(site), ElementsAre("--comment=my job", R"(--a "b" c)", "d e"));
+  EXPECT_EQ(submitted_by_script({text}, {"version"}),
+            one_a_line({"--account=physics", "--partition=long", "--gres=gpu:1",
+                        "--signal=B:USR1@120", "--comment=my job", R"(--a "b" c)", "d e",
+                        SADDLE_SOURCE_DIR "/scripts/slurm.sh", "version"}));
 }
 
 // As before #SBATCH lines; an option that is typed goes before them.
