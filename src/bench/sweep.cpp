@@ -1,5 +1,7 @@
 #include "bench/sweep.h"
 
+#include <climits>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -14,6 +16,10 @@
 namespace saddle::bench {
 namespace {
 
+// ".NAME.log.tmp-4194304-0" has the longest name of the files that are called after a run;
+// "NAME.unfinished-2" is shorter.
+constexpr size_t kMaxNameBytes =
+    NAME_MAX - std::string_view(".").size() - std::string_view(".log.tmp-4194304-0").size();
 constexpr std::string_view kOutputDir = "runtime.output_dir";
 
 // What a key is called in the name of a run, where its own last word is long.
@@ -98,6 +104,16 @@ void check_different(const SweepRun& run, const config::Settings& settings,
   }
 }
 
+// Where a name is too long for the system, its run would fail after those before it had trained.
+void check_length(const std::string& name) {
+  if (name.size() <= kMaxNameBytes) return;
+  fail(ErrorKind::kUsage,
+       "a run of the grid would have the name '{}', of {} bytes, but the name of a directory has "
+       "at most {}, which leaves {}: choose a shorter name of the first --config, fewer or shorter "
+       "values",
+       name, name.size(), NAME_MAX, kMaxNameBytes);
+}
+
 Json settings_json(const SweepPlan& plan, const SweepRun& run) {
   Json settings = Json::object();
   for (size_t i = 0; i < plan.axes.size(); ++i) settings[plan.axes[i].key] = run.values[i];
@@ -164,6 +180,7 @@ SweepPlan plan_sweep(const std::vector<std::string>& configs,
     std::vector<std::string> all = overrides;
     for (const std::string& set : overrides_of(axes, run)) all.push_back(set);
     const auto settings = config::load_settings({configs.begin(), configs.end()}, all);
+    check_length(run.name);
     check_different(run, settings, loaded);
     loaded.emplace_back(run.name, settings);
     plan.runs.push_back(std::move(run));

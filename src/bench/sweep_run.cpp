@@ -13,6 +13,7 @@
 namespace saddle::bench {
 namespace {
 
+constexpr std::string_view kSetAside = ".unfinished";
 constexpr double kLookSeconds = 2;     // between two looks at the metrics of a run
 constexpr int64_t kTailBytes = 16384;  // more than two lines of metrics
 
@@ -164,15 +165,25 @@ class Sweep {
 
 }  // namespace
 
+bool is_set_aside(std::string_view name) {
+  const size_t at = name.rfind(kSetAside);
+  if (at == std::string_view::npos) return false;
+  std::string_view rest = name.substr(at + kSetAside.size());
+  if (rest.empty()) return true;
+  if (!rest.starts_with('-') || rest.size() == 1) return false;
+  rest.remove_prefix(1);
+  return std::ranges::all_of(rest, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 void set_aside_what_cannot_go_on(const SweepRun& run, Log& log) {
   if (run_progress(run) != RunProgress::kUnfinished || has_state(run.directory)) return;
   const FileLock lock(run.directory / "lock",
                       fmt::format("beginning '{}' again", run.directory.string()));
   Path aside = run.directory;
-  aside += ".unfinished";
+  aside += kSetAside;
   for (int64_t i = 2; std::filesystem::exists(file_status(aside)); ++i) {
     aside = run.directory;
-    aside += fmt::format(".unfinished-{}", i);
+    aside += fmt::format("{}-{}", kSetAside, i);
   }
   std::filesystem::rename(run.directory, aside);
   flush_directory(run.directory.parent_path());

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -13,8 +14,12 @@
 namespace saddle::bench {
 
 // Training refuses a directory with a run that it can neither begin nor continue: one that was
-// ended before it had a state is renamed to NAME.unfinished. Errors: kIo.
+// ended before it had a state is renamed to NAME.unfinished, or to NAME.unfinished-2 and so on when
+// that is taken. Errors: kIo.
 void set_aside_what_cannot_go_on(const SweepRun& run, Log& log);
+
+// Whether a directory has a name that set_aside_what_cannot_go_on() gives.
+bool is_set_aside(std::string_view name);
 
 // Runs this program with `words` and waits for it. When `stop` gives a signal, the training gets a
 // SIGTERM, saves and ends.

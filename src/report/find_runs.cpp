@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "bench/sweep_run.h"
 #include "report/runs.h"
 
 namespace saddle::report {
@@ -49,8 +50,7 @@ std::vector<Path> runs_in(const Path& directory) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();
-    // A sweep renames the old directory of a run to this name before it starts the run again.
-    if (name.ends_with(".unfinished")) continue;
+    if (bench::is_set_aside(name)) continue;
     if (!name.starts_with('.') && is_a_directory(entry.path()) && holds_run(entry.path())) {
       names.push_back(name);
     }

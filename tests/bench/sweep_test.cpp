@@ -206,6 +206,43 @@ TEST(Sweep, BeginsARunAgainThatWasKilledBeforeItHadAState) {
   EXPECT_EQ(run_progress(plan.runs[0]), RunProgress::kFinished);
 }
 
+TEST(Sweep, KnowsTheNamesThatItGivesToWhatIsSetAside) {
+  const SmallSweep sweep;
+  const SweepRun run = sweep.plan().runs[0];
+  Log log = Log::silent();
+  for (int i = 0; i < 3; ++i) {
+    make_directories(run.directory);
+    write_file_atomically(run.directory / "resolved.yaml", "runtime: {}\n");
+    set_aside_what_cannot_go_on(run, log);
+  }
+  int64_t found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(sweep.output)) {
+    EXPECT_TRUE(is_set_aside(entry.path().filename().string())) << entry.path();
+    ++found;
+  }
+  EXPECT_EQ(found, 3);
+  for (const char* other :
+       {"a", "unfinished", "a.unfinished-", "a.unfinished-x", "a.unfinished2"}) {
+    EXPECT_FALSE(is_set_aside(other)) << other;
+  }
+}
+
+// A name is found too long before anything is made, with the names of logs in mind.
+TEST(Sweep, RefusesNamesThatAreTooLong) {
+  const SmallSweep sweep;
+  const auto plan = [&](size_t digits) {
+    const std::string zeros(digits, '0');
+    return plan_sweep({sweep.config.string()}, {},
+                      {parse_axis("optimizer.lr=0.1,0." + zeros + "1")}, sweep.output);
+  };
+  const size_t most = 255 - std::string("..log.tmp-4194304-0").size();
+  const size_t others = std::string("20m-lr0.1").size();
+  EXPECT_EQ(plan(most - others).runs[1].name.size(), most);
+  expect_error(ErrorKind::kUsage, {"20m-lr0.000", "of 237 bytes", "at most 255, which leaves 236"},
+               [&] { plan(most - others + 1); });
+  EXPECT_FALSE(std::filesystem::exists(sweep.output));
+}
+
 // Stopped in the middle of its second run, continued, and compared with one that ran through.
 TEST(SweepCommand, ContinuesToTheSameBits) {
   SmallSweep sweep;

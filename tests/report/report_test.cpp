@@ -58,14 +58,18 @@ class Report : public ::testing::Test {
 TEST_F(Report, RunsAreFoundOneLevelDeepInTheOrderOfTheirNumbers) {
   for (const char* name : {"run-10", "run-9", "run-2", "a"}) PlantedRun().write(sweep_ / name);
   PlantedRun().write(sweep_ / "group" / "too-deep");
-  PlantedRun().write(sweep_ / "a.unfinished");
+  for (const char* aside : {"a.unfinished", "a.unfinished-2", "a.unfinished-10"}) {
+    PlantedRun().write(sweep_ / aside);
+  }
+  PlantedRun().write(sweep_ / "a.unfinished-b");
   make_directories(sweep_ / "nothing");
   PlantedRun().write(directory_ / "alone");
   std::vector<std::string> names;
   for (const Path& run : find_runs({directory_ / "alone", sweep_, sweep_ / "a"})) {
     names.push_back(run.filename());
   }
-  EXPECT_THAT(names, ElementsAre("alone", "a", "run-2", "run-9", "run-10"));
+  EXPECT_THAT(names, ElementsAre("alone", "a", "a.unfinished-b", "run-2", "run-9", "run-10"));
+  EXPECT_EQ(find_runs({sweep_ / "a.unfinished-2"}).size(), 1U) << "it was asked for";
   expect_error(ErrorKind::kData, {"nothing", "holds no run"},
                [&] { find_runs({sweep_ / "nothing"}); });
   expect_error(ErrorKind::kIo, {"nowhere"}, [&] { find_runs({sweep_ / "nowhere"}); });
