@@ -38,9 +38,11 @@ class Section {
   template <class Place, class Type>
   void add_at(std::string_view name, Place place, Type type, Role role, std::string_view meaning) {
     const auto member = member_;
-    constexpr bool kTextList = std::is_same_v<Type, TextList>;
-    constexpr bool kText = std::is_same_v<Type, Text> || std::is_same_v<Type, Url> ||
-                           std::is_same_v<Type, Nullable<Text>> || kTextList;
+    constexpr bool kPathList = std::is_same_v<Type, PathList>;
+    constexpr bool kPath = kPathList || std::is_same_v<Type, PathText> ||
+                           std::is_same_v<Type, Nullable<PathText>>;
+    constexpr bool kText = kPath || std::is_same_v<Type, Text> || std::is_same_v<Type, Url> ||
+                           std::is_same_v<Type, Nullable<Text>>;
     fields_.push_back(
         {.section = name_,
          .name = std::string(name),
@@ -48,7 +50,8 @@ class Section {
          .meaning = std::string(meaning),
          .role = role,
          .text = kText,
-         .text_list = kTextList,
+         .path = kPath,
+         .path_list = kPathList,
          .read = [=](const Value& value,
                      Settings& settings) { return type.read(value, place(settings.*member)); },
          .write = [=](const Settings& settings) { return type.write(place(settings.*member)); }});
@@ -81,12 +84,12 @@ void add_model(std::vector<Field>& fields) {
 void add_data(std::vector<Field>& fields) {
   using S = DataSettings;
   Section section(fields, "data", &Settings::data);
-  section.add("cache", &S::cache, Text{}, Role::kExecution,
+  section.add("cache", &S::cache, PathText{}, Role::kExecution,
               "directory of the token cache that prepare writes and train reads");
-  section.add("source", &S::source, TextList{}, Role::kExecution,
+  section.add("source", &S::source, PathList{}, Role::kExecution,
               "for prepare: folder, glob or file of documents (.json, .jsonl, also with .gz), or a "
               "list of them; their names say train or validation");
-  section.add("validation_source", &S::validation_source, TextList{}, Role::kExecution,
+  section.add("validation_source", &S::validation_source, PathList{}, Role::kExecution,
               "the same for validation: data.source then names the training files, whatever they "
               "are called");
   section.add("dataset", &S::dataset, Nullable{Text{}}, Role::kExecution,
@@ -96,9 +99,9 @@ void add_data(std::vector<Field>& fields) {
   section.add("base_url", &S::base_url, Url{}, Role::kExecution,
               "where data.dataset is published, as https://HOST; http:// only for this machine or "
               "a trusted network; records leave out the login of https://USER:PASSWORD@HOST");
-  section.add("download_dir", &S::download_dir, Text{}, Role::kExecution,
+  section.add("download_dir", &S::download_dir, PathText{}, Role::kExecution,
               "directory that keeps the downloaded files, under data.dataset/data.revision");
-  section.add("tokenizer", &S::tokenizer, Nullable{Text{}}, Role::kExecution,
+  section.add("tokenizer", &S::tokenizer, Nullable{PathText{}}, Role::kExecution,
               "SentencePiece model file");
   section.add("shard_tokens", &S::shard_tokens, Integer{2, kMaxTokens}, Role::kExecution,
               "tokens per shard file of the cache");
@@ -224,7 +227,7 @@ void add_runtime(std::vector<Field>& fields) {
               "attention kernel; flash and cudnn need a GPU");
   section.add("threads", &S::threads, Integer{0, 1024}, Role::kExecution,
               "computing threads; 0: one per core of this process");
-  section.add("output_dir", &S::output_dir, Text{}, Role::kExecution, "directory of the run");
+  section.add("output_dir", &S::output_dir, PathText{}, Role::kExecution, "directory of the run");
   section.add("telemetry", &S::telemetry, Boolean{}, Role::kExecution,
               "append processor use, clock, temperature, power, memory and load once a second to "
               "telemetry.csv in runtime.output_dir while training");

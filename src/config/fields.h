@@ -26,7 +26,8 @@ struct Field {
   std::string meaning;  // one line, with units
   Role role = Role::kExecution;
   bool text = false;                                  // --set takes the value as it is written
-  bool text_list = false;                             // but for [A, B], which is read as YAML
+  bool path = false;                                  // a text that names a file or a directory
+  bool path_list = false;                             // or a list of them: --set reads [A, B] as YAML
   std::function<bool(const Value&, Settings&)> read;  // false: not allowed, nothing was changed
   std::function<Json(const Settings&)> write;
 

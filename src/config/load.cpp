@@ -169,7 +169,7 @@ void apply_override(std::string_view assignment, Settings& settings) {
     return;
   }
   const Field& field = find_field(fields, key, place);
-  if (field.text_list && text.starts_with('[') && text.ends_with(']')) {
+  if (field.path_list && text.starts_with('[') && text.ends_with(']')) {
     set_field(field, to_value(parse_yaml(text, place, false)), place, settings);
   } else if (field.text) {
     const bool null = text.empty() || text == "null";

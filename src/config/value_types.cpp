@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/environment.h"
 #include "base/text.h"
 
 namespace saddle::config {
@@ -47,9 +48,6 @@ std::string found_text(const Value& value) {
 }
 
 std::string Integer::allowed() const {
-  if (high == std::numeric_limits<int64_t>::max()) {
-    return fmt::format("an integer of at least {}", low);
-  }
   return fmt::format("an integer from {} to {}", low, high);
 }
 
@@ -99,6 +97,19 @@ bool Text::read(const Value& value, std::string& target) const {
   return true;
 }
 
+bool PathText::read(const Value& value, std::string& target) const {
+  std::string path;
+  if (!Text{}.read(value, path)) return false;
+  if (path.starts_with('~')) {
+    const std::string home = environment_variable("HOME");
+    if (!(path == "~" || path.starts_with("~/")) || !home.starts_with('/')) return false;
+    path = home + path.substr(1);
+    if (utf8(path) != path) return false;
+  }
+  target = path;
+  return true;
+}
+
 std::string IntegerList::allowed() const {
   return fmt::format("{}, or a list of such integers, or null", element.allowed());
 }
@@ -122,20 +133,20 @@ Json IntegerList::write(const std::vector<int64_t>& value) const {
   return value;
 }
 
-bool TextList::read(const Value& value, std::vector<std::string>& target) const {
+bool PathList::read(const Value& value, std::vector<std::string>& target) const {
   std::vector<std::string> texts;
   if (value.kind == Value::Kind::kList) {
     for (const Value& item : value.items) {
-      if (!Text{}.read(item, texts.emplace_back())) return false;
+      if (!PathText{}.read(item, texts.emplace_back())) return false;
     }
   } else if (value.kind != Value::Kind::kNull) {
-    if (!Text{}.read(value, texts.emplace_back())) return false;
+    if (!PathText{}.read(value, texts.emplace_back())) return false;
   }
   target = std::move(texts);
   return true;
 }
 
-Json TextList::write(const std::vector<std::string>& value) const {
+Json PathList::write(const std::vector<std::string>& value) const {
   if (value.empty()) return Json();
   if (value.size() == 1) return value.front();
   return value;

@@ -64,6 +64,30 @@ struct Text {
   Json write(const std::string& value) const { return value; }
 };
 
+// A text that is a path. ~ alone and in front of a slash becomes the home directory when it is
+// read, so that records hold the whole path. ~name is not allowed, which a shell would take for the
+// home of another user; ./~name is a file of that name.
+struct PathText {
+  using Type = std::string;
+  std::string allowed() const {
+    return "a path in UTF-8 that is not empty, with no ~ in front but that of ~/, the home "
+           "directory (HOME)";
+  }
+  bool read(const Value& value, std::string& target) const;
+  Json write(const std::string& value) const { return value; }
+};
+
+// A path, which is the list of it alone, or a list of paths; null is the empty list.
+struct PathList {
+  using Type = std::vector<std::string>;
+
+  std::string allowed() const {
+    return "null or " + PathText{}.allowed() + ", or a list of such paths";
+  }
+  bool read(const Value& value, std::vector<std::string>& target) const;
+  Json write(const std::vector<std::string>& value) const;
+};
+
 // An integer, which is the list of it alone, or a list of integers; null is the empty list.
 struct IntegerList {
   using Type = std::vector<int64_t>;
@@ -72,17 +96,6 @@ struct IntegerList {
   std::string allowed() const;
   bool read(const Value& value, std::vector<int64_t>& target) const;
   Json write(const std::vector<int64_t>& value) const;
-};
-
-// A text, which is the list of it alone, or a list of texts; null is the empty list.
-struct TextList {
-  using Type = std::vector<std::string>;
-
-  std::string allowed() const {
-    return "null or " + Text{}.allowed() + ", or a list of such texts";
-  }
-  bool read(const Value& value, std::vector<std::string>& target) const;
-  Json write(const std::vector<std::string>& value) const;
 };
 
 // A URL. Records show it without its login.

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
+#include "base/environment.h"
 #include "config/settings_text.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
@@ -92,6 +94,48 @@ TEST(Load, Groups) {
   apply_yaml("decentralized: {adaptive_consensus: null}\n", "b.yaml", settings);
   EXPECT_EQ(settings.decentralized.adaptive_consensus, AdaptiveConsensusSettings{});
   EXPECT_EQ(settings.decentralized.num_models, 4);
+}
+
+// HOME as a test wants it, and afterwards as it was.
+class Home {
+ public:
+  explicit Home(const char* value) : before_(environment_variable("HOME")) {
+    if (value == nullptr) {
+      ::unsetenv("HOME");
+    } else {
+      ::setenv("HOME", value, 1);
+    }
+  }
+  Home(const Home&) = delete;
+  Home& operator=(const Home&) = delete;
+  ~Home() { ::setenv("HOME", before_.c_str(), 1); }
+
+ private:
+  std::string before_;
+};
+
+TEST(Load, ATildeInFrontOfAPathIsTheHomeDirectory) {
+  const Home home("/home/user");
+  const Settings file = from_yaml("data: {cache: ~/c4, source: '~/text/*.gz', revision: ~/main}\n");
+  EXPECT_EQ(file.data.cache, "/home/user/c4");
+  EXPECT_EQ(file.data.source, "/home/user/text/*.gz");
+  EXPECT_EQ(file.data.revision, "~/main") << "which is no path";
+  const Settings set = with_overrides(
+      {"data.tokenizer=~/t.model", "data.download_dir=~", "runtime.output_dir=./~user/runs~/1"});
+  EXPECT_EQ(set.data.tokenizer, "/home/user/t.model");
+  EXPECT_EQ(set.data.download_dir, "/home/user");
+  EXPECT_EQ(set.runtime.output_dir, "./~user/runs~/1");
+  Settings again;
+  apply_yaml(to_yaml(set), "resolved.yaml", again);
+  EXPECT_EQ(again, set);
+}
+
+TEST(Load, WithoutAHomeDirectoryATildeIsRefused) {
+  for (const char* value : {static_cast<const char*>(nullptr), "", "relative"}) {
+    const Home home(value);
+    expect_error(ErrorKind::kConfig, {"data.cache is ~/c4", "the home directory (HOME)"},
+                 [] { with_overrides({"data.cache=~/c4"}); });
+  }
 }
 
 TEST(Load, FilesAreNamedInErrors) {
