@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "config/budget.h"
-#include "config/load.h"
+#include "train/run_settings.h"
 #include "train/session.h"
 
 namespace saddle::curvature {
@@ -18,8 +18,7 @@ config::Settings studied_settings(const Path& run, int64_t threads) {
     fail(ErrorKind::kConfig, "'{}' is not the directory of a run: it holds no resolved.yaml",
          run.string());
   }
-  config::Settings settings;
-  config::apply_yaml(read_file(file), file.string(), settings);
+  config::Settings settings = train::run_settings(run);
   settings.runtime.device = config::Device::kCpu;
   settings.runtime.output_dir = run.string();  // it may have been moved
   settings.runtime.threads = threads;

@@ -46,6 +46,7 @@ void RunDirectory::write_records(const config::Settings& settings, int threads,
                                  const Path& resumed_from, const std::string& data_identity) const {
   write_file_atomically(file("resolved.yaml"), config::to_yaml(settings));
   Json environment = {{"started", utc_timestamp()},
+                      {"started_in", std::filesystem::current_path().string()},
                       {"resumed_from", nullptr},
                       {"device", "cpu"},
                       {"threads", threads},

@@ -38,6 +38,9 @@ std::unique_ptr<StateFile> open_state(const RunDirectory& directory, const Train
          "directory, or remove this one",
          directory.path().string(), used_by);
   }
+  if (state == nullptr && options.resume == kResumeAuto) {
+    log.info("'{}' holds no state to resume from: the run begins anew", directory.path().string());
+  }
   return state;
 }
 

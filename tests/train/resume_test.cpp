@@ -211,6 +211,18 @@ TEST(Resume, AutoBeginsARunWhereThereIsNone) {
   expect_same_run(run, reference);
 }
 
+TEST(Resume, AutoSaysThatARunBeginsAnew) {
+  const SmallRun run;
+  run.train(resume_from("auto"));
+  EXPECT_NE(read_file(run.file("run.log"))
+                .find("'" + run.settings.runtime.output_dir +
+                      "' holds no state to resume from: the run begins anew"),
+            std::string::npos);
+  const SmallRun without;
+  without.train();
+  EXPECT_EQ(read_file(without.file("run.log")).find("anew"), std::string::npos);
+}
+
 TEST(Resume, AutoRefusesARunWithoutStates) {
   SmallRun run;
   run.settings.training.checkpoint_policy = CheckpointPolicy::kNone;

@@ -28,6 +28,7 @@ TEST(RunFiles, HoldTheSettingsAndTheEnvironment) {
               ::testing::MatchesRegex("SentencePiece [0-9.]+"));
   EXPECT_FALSE(environment.at("machine").at("processor").get<std::string>().empty());
   EXPECT_TRUE(environment.at("resumed_from").is_null());
+  EXPECT_EQ(environment.at("started_in"), std::filesystem::current_path().string());
   const std::string log = read_file(run.file("run.log"));
   EXPECT_THAT(log, ::testing::HasSubstr("first update begins"));
   EXPECT_THAT(log, ::testing::HasSubstr("wrote final.state.safetensors"));
