@@ -1,5 +1,7 @@
 #include "analyze_command.h"
 
+#include "number_options.h"
+
 namespace saddle::app {
 namespace {
 
@@ -50,22 +52,18 @@ void add_directions(CLI::App& command, AnalyzeValues& values) {
 
 void add_spectrum(CLI::App& command, AnalyzeValues& values) {
   curvature::SpectrumOptions& spectrum = values.options.spectrum;
-  command
-      .add_option("--top-eigenvalues", spectrum.top_eigenvalues,
-                  "Report the K largest eigenvalues of the Hessian")
+  add_number(command, "--top-eigenvalues", spectrum.top_eigenvalues, {0},
+             "Report the K largest eigenvalues of the Hessian")
       ->type_name("K")
       ->capture_default_str();
   command.add_flag("--spectrum", spectrum.density,
                    "Report the density of the Hessian's eigenvalues");
-  command
-      .add_option("--lanczos-steps", spectrum.steps,
-                  "For both: Hessian-vector products from one start vector, each a pass over the "
-                  "epoch")
+  add_number(command, "--lanczos-steps", spectrum.steps, {1},
+             "For both: Hessian-vector products from one start vector, each a pass over the epoch")
       ->type_name("M")
       ->capture_default_str();
-  command
-      .add_option("--spectrum-starts", spectrum.starts,
-                  "Random start vectors that the density is averaged over")
+  add_number(command, "--spectrum-starts", spectrum.starts, {1},
+             "Random start vectors that the density is averaged over")
       ->type_name("S")
       ->capture_default_str();
 }

@@ -7,6 +7,7 @@
 #include "base/exit_codes.h"
 #include "base/stop.h"
 #include "commands.h"
+#include "number_options.h"
 
 namespace saddle::app {
 namespace {
@@ -65,15 +66,14 @@ void add_protocol(CLI::App& command, bench::Protocol& protocol) {
       ->type_name("real|synthetic")
       ->check(CLI::IsMember({"real", "synthetic"}))
       ->capture_default_str();
-  command
-      .add_option("--warmup", protocol.warmup,
-                  "Updates that are not timed; with 0 the first, slower update is")
+  add_number(command, "--warmup", protocol.warmup, {0},
+             "Updates that are not timed; with 0 the first, slower update is")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--steps", protocol.steps, "Updates of a window")
+  add_number(command, "--steps", protocol.steps, {1}, "Updates of a window")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--windows", protocol.windows, "Timed windows; the median counts")
+  add_number(command, "--windows", protocol.windows, {1}, "Timed windows; the median counts")
       ->type_name("N")
       ->capture_default_str();
 }
@@ -91,27 +91,23 @@ void add_benchmark(CLI::App& program, Action& action) {
       ->type_name("DIR")
       ->required();
   add_protocol(*command, values->campaign.protocol);
-  command
-      ->add_option("--micro-batch-sizes", values->options.micro_batch_sizes,
-                   "Sequences of a microbatch that are tried")
+  add_number(*command, "--micro-batch-sizes", values->options.micro_batch_sizes, {1, kMaxSequences},
+             "Sequences of a microbatch that are tried")
       ->type_name("B")
       ->capture_default_str();
-  command
-      ->add_option("--time-limit", values->campaign.time_limit_seconds,
-                   "Seconds after which a candidate is killed; 0: none")
+  add_number(*command, "--time-limit", values->campaign.time_limit_seconds,
+             config::Real::at_least(0), "Seconds after which a candidate is killed; 0: none")
       ->type_name("S")
       ->capture_default_str();
-  command
-      ->add_option("--memory-gib", values->memory_gib,
-                   "Memory of the device, of which a candidate may use 90%; 0: what there is")
+  add_number(*command, "--memory-gib", values->memory_gib, config::Real::between(0, kMaxMemoryGib),
+             "Memory of the device, of which a candidate may use 90%; 0: what there is")
       ->type_name("G")
       ->capture_default_str();
   command->add_flag("--tune", values->tune, "Tune in stages within a budget, instead of the grid");
   command->add_flag("--gh200", values->gh200, "The same on an NVIDIA GH200; refused elsewhere");
   const CLI::Option* budget =
-      command
-          ->add_option("--budget-minutes", values->budget_minutes,
-                       "Of --tune: no candidate starts that would not end within it")
+      add_number(*command, "--budget-minutes", values->budget_minutes, config::Real::above(0),
+                 "Of --tune: no candidate starts that would not end within it")
           ->type_name("M")
           ->capture_default_str();
   command->callback([values, budget, &action] {

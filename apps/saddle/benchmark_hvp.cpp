@@ -12,6 +12,7 @@
 #include "base/stop.h"
 #include "base/telemetry.h"
 #include "commands.h"
+#include "number_options.h"
 
 namespace saddle::app {
 namespace {
@@ -82,17 +83,15 @@ void add_candidate(CLI::App& program, Action& action) {
   command->add_option("--method", values->method, "How v'Hv is computed")
       ->type_name("METHOD")
       ->capture_default_str();
-  command->add_option("--batch-size", values->candidate.batch_size, "Sequences of the batch")
+  add_number(*command, "--batch-size", values->candidate.batch_size, {1, kMaxSequences},
+             "Sequences of the batch")
       ->type_name("B")
-      ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--directions", values->candidate.directions, "Random directions")
+  add_number(*command, "--directions", values->candidate.directions, {1}, "Random directions")
       ->type_name("N")
-      ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--rounds", values->candidate.rounds, "Timed rounds")
+  add_number(*command, "--rounds", values->candidate.rounds, {1}, "Timed rounds")
       ->type_name("N")
-      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   add_checkpoint(*command, values->checkpoint);
   add_parent_option(*command, values->parent);
@@ -112,22 +111,23 @@ void add_benchmark_hvp(CLI::App& program, Action& action) {
       ->type_name("METHOD...")
       ->capture_default_str();
   values->options.batch_sizes = {1};
-  command
-      ->add_option("--batch-sizes", values->options.batch_sizes, "Sequences of a batch, each tried")
+  add_number(*command, "--batch-sizes", values->options.batch_sizes, {1, kMaxSequences},
+             "Sequences of a batch, each tried")
       ->type_name("B...")
       ->capture_default_str();
-  command->add_option("--directions", values->options.directions, "Random directions, all at once")
+  add_number(*command, "--directions", values->options.directions, {1},
+             "Random directions, all at once")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--rounds", values->options.rounds, "Timed rounds; the median counts")
+  add_number(*command, "--rounds", values->options.rounds, {1}, "Timed rounds; the median counts")
       ->type_name("N")
       ->capture_default_str();
   add_checkpoint(*command, values->checkpoint);
   command->add_flag("--no-reference", values->no_reference,
                     "Leave out the comparison with forward-reverse in float64");
-  command
-      ->add_option("--time-limit", values->options.time_limit_seconds,
-                   "Seconds for one candidate, which then is a failure; 0: none")
+  add_number(*command, "--time-limit", values->options.time_limit_seconds,
+             config::Real::at_least(0),
+             "Seconds for one candidate, which then is a failure; 0: none")
       ->type_name("S")
       ->capture_default_str();
   command->add_option("--output", values->output, "Directory for summary.json, made when missing")

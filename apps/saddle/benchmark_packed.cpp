@@ -9,6 +9,7 @@
 #include "bench/packed.h"
 #include "commands.h"
 #include "config/load.h"
+#include "number_options.h"
 
 namespace saddle::app {
 namespace {
@@ -66,10 +67,10 @@ struct PackedWorkerCommand {
 };
 
 void add_updates(CLI::App& command, int64_t& warmup, int64_t& steps) {
-  command.add_option("--warmup", warmup, "Updates that are not timed")
+  add_number(command, "--warmup", warmup, {0}, "Updates that are not timed")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--steps", steps, "Timed updates; the median counts")
+  add_number(command, "--steps", steps, {1}, "Timed updates; the median counts")
       ->type_name("N")
       ->capture_default_str();
 }
@@ -97,13 +98,14 @@ void add_benchmark_packed(CLI::App& program, Action& action) {
       "benchmark-packed", "Compare packed with sequential execution of several workers");
   const auto values = std::make_shared<BenchmarkPackedCommand>();
   add_settings_options(*command, values->settings);
-  command->add_option("--num-models", values->options.num_models, "Numbers of workers, each tried")
+  add_number(*command, "--num-models", values->options.num_models, {1, kMaxWorkers},
+             "Numbers of workers, each tried")
       ->type_name("N...")
       ->capture_default_str();
   add_updates(*command, values->options.warmup, values->options.steps);
-  command
-      ->add_option("--time-limit", values->options.time_limit_seconds,
-                   "Seconds for one candidate, which then is a failure; 0: none")
+  add_number(*command, "--time-limit", values->options.time_limit_seconds,
+             config::Real::at_least(0),
+             "Seconds for one candidate, which then is a failure; 0: none")
       ->type_name("S")
       ->capture_default_str();
   command

@@ -6,6 +6,7 @@
 #include "base/stop.h"
 #include "bench/worker.h"
 #include "commands.h"
+#include "number_options.h"
 
 namespace saddle::app {
 namespace {
@@ -45,15 +46,15 @@ void add_benchmark_worker(CLI::App& program, Action& action) {
       ->type_name("MODE")
       ->check(CLI::IsMember({"real", "synthetic"}))
       ->capture_default_str();
-  command
-      ->add_option("--warmup", values->options.warmup,
-                   "Updates that are not timed; with 0 the first, slower update is")
+  add_number(*command, "--warmup", values->options.warmup, {0},
+             "Updates that are not timed; with 0 the first, slower update is")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--steps", values->options.steps, "Updates of a timed window")
+  add_number(*command, "--steps", values->options.steps, {1}, "Updates of a timed window")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--windows", values->options.windows, "Timed windows; the median counts")
+  add_number(*command, "--windows", values->options.windows, {1},
+             "Timed windows; the median counts")
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--profile", values->options.profile,

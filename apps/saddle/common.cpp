@@ -7,8 +7,15 @@
 #include "base/text.h"
 #include "commands.h"
 #include "config/load.h"
+#include "number_options.h"
+#include "train/run_settings.h"
 
 namespace saddle::app {
+namespace {
+
+constexpr int64_t kMaxProcess = 4194304;  // of 64-bit Linux
+
+}  // namespace
 
 config::Settings SettingsOptions::load() const {
   return config::load_settings({configs.begin(), configs.end()}, overrides);
@@ -26,7 +33,10 @@ config::Settings SettingsOptions::load_for(const Path& checkpoint) const {
   if (run.filename().string().starts_with("node-")) run = run.parent_path();  // of one worker
   const Path beside = run / "resolved.yaml";
   if (configs.empty() && std::filesystem::exists(file_status(beside))) {
-    return config::load_settings({beside}, overrides);
+    config::Settings settings = train::run_settings(run);
+    for (const std::string& set : overrides) config::apply_override(set, settings);
+    config::check_settings(settings);
+    return settings;
   }
   return load();
 }
@@ -54,7 +64,8 @@ void add_checkpoint_option(CLI::App& command, std::string& checkpoint) {
 }
 
 void add_parent_option(CLI::App& command, int64_t& parent) {
-  command.add_option("--parent", parent, "The process with which this one ends; 0: none")
+  add_number(command, "--parent", parent, {0, kMaxProcess},
+             "The process with which this one ends; 0: none")
       ->type_name("PID");
 }
 
@@ -73,38 +84,33 @@ void add_sample_options(CLI::App& command, std::string& noise_samples, int64_t& 
                   "Optimizer batches whose gradient noise is a direction; capped at what there is")
       ->type_name("N|all")
       ->capture_default_str();
-  command.add_option("--random-samples", random_samples, "Directions of independent random signs")
+  add_number(command, "--random-samples", random_samples, {0},
+             "Directions of independent random signs")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--seed", seed, "Of samples and random directions")
+  add_number(command, "--seed", seed, {0}, "Of samples and random directions")
       ->type_name("S")
       ->capture_default_str();
 }
 
 void add_pass_options(CLI::App& command, int64_t& hvp_batch_size, double& memory_gib,
                       int64_t& threads) {
-  command
-      .add_option("--hvp-batch-size", hvp_batch_size,
-                  "Sequences of a curvature microbatch; 0: of a training microbatch")
+  add_number(command, "--hvp-batch-size", hvp_batch_size, {0, kMaxSequences},
+             "Sequences of a curvature microbatch; 0: of a training microbatch")
       ->type_name("B")
       ->capture_default_str();
-  command
-      .add_option("--memory-gib", memory_gib,
-                  "Memory for the directions that are processed together")
+  add_number(command, "--memory-gib", memory_gib, config::Real::above_up_to(0, kMaxMemoryGib),
+             "Memory for the directions that are processed together")
       ->type_name("G")
       ->capture_default_str();
-  command.add_option("--threads", threads, "0: every core of this process")
+  add_number(command, "--threads", threads, {0, kMaxThreads}, "0: every core of this process")
       ->type_name("N")
       ->capture_default_str();
 }
 
 std::optional<int64_t> parse_noise_samples(const std::string& text) {
   if (text == "all") return std::nullopt;
-  int64_t count = 0;
-  if (!CLI::detail::lexical_cast(text, count)) {
-    fail(ErrorKind::kUsage, "--noise-samples is '{}': a number or 'all' was expected", text);
-  }
-  return count;
+  return read_number("--noise-samples, unless it is 'all'", text, {0});
 }
 
 void print_data(std::string_view text) {

@@ -5,8 +5,10 @@
 #include <memory>
 
 #include "base/exit_codes.h"
+#include "base/narrow.h"
 #include "base/stop.h"
 #include "commands.h"
+#include "number_options.h"
 
 namespace saddle::app {
 namespace {
@@ -20,6 +22,7 @@ struct GenerateCommand {
   SettingsOptions settings;
   std::string checkpoint;
   std::string tokenizer;
+  int64_t seed = 0;
   train::GenerateOptions options;
 
   int run() {
@@ -28,6 +31,7 @@ struct GenerateCommand {
     const config::Settings loaded = settings.load_for(checkpoint);
     options.tokenizer =
         tokenizer.empty() ? required(loaded.data.tokenizer, "data.tokenizer") : tokenizer;
+    options.seed = narrow<uint64_t>(seed);
     options.stop = [&signals] { return signals.requested(); };
     const bool terminal = ::isatty(STDOUT_FILENO) == 1;
     if (terminal) {
@@ -58,28 +62,23 @@ void add_generate(CLI::App& program, Action& action) {
                    "The text to continue, as the beginning of a document; may be empty")
       ->type_name("TEXT")
       ->required();
-  command->add_option("--max-new-tokens", options.max_new_tokens, "Stop after N new tokens")
+  add_number(*command, "--max-new-tokens", options.max_new_tokens, {0}, "Stop after N new tokens")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command
-      ->add_option("--temperature", options.sampling.temperature,
-                   "Divides the logits before sampling; 0: always the most probable token")
+  add_number(*command, "--temperature", options.sampling.temperature, config::Real::at_least(0),
+             "Divides the logits before sampling; 0: always the most probable token")
       ->type_name("X")
       ->capture_default_str();
-  command
-      ->add_option("--top-k", options.sampling.top_k,
-                   "Sample from the K most probable tokens; 0: from all")
+  add_number(*command, "--top-k", options.sampling.top_k, {0},
+             "Sample from the K most probable tokens; 0: from all")
       ->type_name("K")
       ->capture_default_str();
-  command
-      ->add_option("--top-p", options.sampling.top_p,
-                   "Sample from the most probable tokens that reach this probability together")
+  add_number(*command, "--top-p", options.sampling.top_p, config::Real::above_up_to(0, 1),
+             "Sample from the most probable tokens that reach this probability together")
       ->type_name("P")
       ->capture_default_str();
-  command
-      ->add_option("--seed", options.seed,
-                   "The same seed, prompt, options and weights give the same text")
+  add_number(*command, "--seed", values->seed, {0},
+             "The same seed, prompt, options and weights give the same text")
       ->type_name("S")
       ->capture_default_str();
   command

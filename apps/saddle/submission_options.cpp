@@ -2,8 +2,14 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "number_options.h"
 
 namespace saddle::app {
+namespace {
+
+constexpr double kMaxWalltimeHours = 99'999;  // what SubmissionControl::wall_seconds() takes
+
+}  // namespace
 
 cluster::SubmissionControl SubmissionValues::resolved() const {
   cluster::SubmissionControl resolved = control;
@@ -12,29 +18,28 @@ cluster::SubmissionControl SubmissionValues::resolved() const {
   resolved.site = cluster::read_site(environment_variable);
   for (const std::string& pair : adopt) {
     const size_t equals = pair.find('=');
-    int64_t index = 0;
-    if (equals == std::string::npos || !CLI::detail::lexical_cast(pair.substr(0, equals), index)) {
+    if (equals == std::string::npos) {
       fail(ErrorKind::kUsage, "--adopt is '{}': WORK=JOB was expected", pair);
     }
-    resolved.adopt.emplace_back(index, pair.substr(equals + 1));
+    resolved.adopt.emplace_back(read_number("--adopt " + pair, pair.substr(0, equals), {0}),
+                                pair.substr(equals + 1));
   }
   return resolved;
 }
 
 void add_submission_options(CLI::App& command, SubmissionValues& values) {
   cluster::WatchOptions& watching = values.control.watching;
-  command.add_option("--walltime-hours", values.walltime_hours, "Time limit of each job")
+  add_number(command, "--walltime-hours", values.walltime_hours,
+             config::Real::above_up_to(0, kMaxWalltimeHours), "Time limit of each job")
       ->type_name("H");
   command.add_flag("--no-watch", values.no_watch, "Return when everything is submitted");
-  command.add_option("--poll-seconds", watching.poll_seconds, "Time between two looks at Slurm")
+  add_number(command, "--poll-seconds", watching.poll_seconds, config::Real::between(0.1, 3600),
+             "Time between two looks at Slurm")
       ->type_name("S")
-      ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  command
-      .add_option("--unknown-minutes", watching.unknown_minutes,
-                  "How long to wait for jobs of which Slurm says nothing")
+  add_number(command, "--unknown-minutes", watching.unknown_minutes, config::Real::between(0, 1e6),
+             "How long to wait for jobs of which Slurm says nothing")
       ->type_name("M")
-      ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   command
       .add_option("--adopt", values.adopt,
@@ -42,10 +47,9 @@ void add_submission_options(CLI::App& command, SubmissionValues& values) {
                   "repeated")
       ->type_name("WORK=JOB")
       ->allow_extra_args(false);
-  command
-      .add_option("--forget", values.control.forget,
-                  "Of a submission that goes on: there is no job of this work, whose job id was "
-                  "lost or whose state is unknown; may be repeated")
+  add_number(command, "--forget", values.control.forget, {0},
+             "Of a submission that goes on: there is no job of this work, whose job id was lost or "
+             "whose state is unknown; may be repeated")
       ->type_name("WORK")
       ->allow_extra_args(false);
 }

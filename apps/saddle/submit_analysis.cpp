@@ -9,6 +9,7 @@
 #include "cluster/analysis_submission.h"
 #include "commands.h"
 #include "curvature/results_summary.h"
+#include "number_options.h"
 #include "submission_options.h"
 
 namespace saddle::app {
@@ -78,7 +79,7 @@ struct SubmitAnalysisCommand {
 
 void add_division(CLI::App& command, SubmitAnalysisCommand& values) {
   cluster::AnalysisSubmission& request = values.request;
-  command.add_option("--jobs", request.jobs, "Jobs among which the checkpoints are dealt out")
+  add_number(command, "--jobs", request.jobs, {1}, "Jobs among which the checkpoints are dealt out")
       ->type_name("N")
       ->capture_default_str();
   command

@@ -7,6 +7,7 @@
 #include "bench/sweep_run.h"
 #include "cluster/sweep_submission.h"
 #include "commands.h"
+#include "number_options.h"
 #include "submission_options.h"
 
 namespace saddle::app {
@@ -74,11 +75,9 @@ void add_sweep(CLI::App& program, Action& action) {
                      "are for that")
           ->group("Slurm");
   CLI::App* slurm = command->add_option_group("Slurm");
-  slurm
-      ->add_option("--at-once", values->at_once,
-                   "Runs at the same time; 0: as many as Slurm lets run")
+  add_number(*slurm, "--at-once", values->at_once, {0},
+             "Runs at the same time; 0: as many as Slurm lets run")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_submission_options(*slurm, values->control);
   for (CLI::Option* option : slurm->get_options(nullptr)) {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "data/cache.h"
+#include "number_options.h"
 
 namespace saddle::app {
 namespace {
@@ -33,17 +34,17 @@ void add_tokenizer(CLI::App& program, Action& action) {
   train->add_option("--output", options->model_file, "The model file to write")
       ->type_name("FILE")
       ->required();
-  train->add_option("--vocab-size", options->vocab_size, "Pieces; set model.vocab_size to the same")
+  add_number(*train, "--vocab-size", options->vocab_size, {2, data::kMaxVocabulary},
+             "Pieces; set model.vocab_size to the same")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{2}, data::kMaxVocabulary))
       ->capture_default_str();
   train->add_option("--model-type", options->model_type, "How pieces are found: bpe or unigram")
       ->type_name("TYPE")
       ->check(CLI::IsMember({"bpe", "unigram"}))
       ->capture_default_str();
-  train->add_option("--max-sentences", options->max_sentences, "Use the first N lines; 0: all")
+  add_number(*train, "--max-sentences", options->max_sentences, {0},
+             "Use the first N lines; 0: all")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   train->callback([&action, options] { action = [options] { return run_train(*options); }; });
 }
