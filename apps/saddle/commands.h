@@ -40,6 +40,8 @@ void add_sweep(CLI::App& program, Action& action);
 void add_submit_analysis(CLI::App& program, Action& action);
 void add_jobs(CLI::App& program, Action& action);
 void add_version(CLI::App& program, Action& action);
+void add_manual(CLI::App& program, Action& action);
+void add_completion(CLI::App& program, Action& action);
 
 // What the studies of curvature share: which directions are drawn, and how the passes are made.
 void add_sample_options(CLI::App& command, std::string& noise_samples, int64_t& random_samples,

@@ -61,6 +61,8 @@ int run(int argc, char** argv) {
   saddle::app::add_submit_analysis(program, action);
   saddle::app::add_jobs(program, action);
   saddle::app::add_version(program, action);
+  saddle::app::add_manual(program, action);
+  saddle::app::add_completion(program, action);
 
   try {
     program.parse(argc, argv);

@@ -43,4 +43,7 @@ std::vector<std::pair<std::string, std::string>> setting_sections();
 // A value as YAML text that reads back to the same value; numbers in the shortest such form.
 std::string yaml_text(const Json& value);
 
+// The value that a field has in `settings`, as it is written in a YAML file.
+std::string plain_text(const Field& field, const Settings& settings);
+
 }  // namespace saddle::config

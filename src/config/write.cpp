@@ -21,11 +21,6 @@ std::string real_text(double value) {
   return text;
 }
 
-std::string plain_text(const Field& field, const Settings& settings) {
-  const Json value = field.write(settings);
-  return value.is_string() && !field.text ? value.get<std::string>() : yaml_text(value);
-}
-
 }  // namespace
 
 std::string yaml_text(const Json& value) {
@@ -36,6 +31,11 @@ std::string yaml_text(const Json& value) {
     text.append(i == 0 ? "" : ", ").append(yaml_text(value[i]));
   }
   return text + "]";
+}
+
+std::string plain_text(const Field& field, const Settings& settings) {
+  const Json value = field.write(settings);
+  return value.is_string() && !field.text ? value.get<std::string>() : yaml_text(value);
 }
 
 std::string to_yaml(const Settings& settings) {
