@@ -3,7 +3,9 @@
 # tokenizer, token cache, training, evaluation, curvature and its figures, a report. It writes only
 # under quickstart/ and build/release.
 #
-#   scripts/quickstart.sh [--jobs N] [--set key=value]...
+#   scripts/quickstart.sh [--jobs N] [--set key=value]... [--program FILE] [--config FILE]
+#     --program FILE  use this program, an installed one for example: nothing is installed or built
+#     --config FILE   settings in place of configs/quickstart.yaml
 #
 # Running it again reuses the text, the tokenizer and the cache, and trains in a new run directory.
 set -euo pipefail
@@ -11,20 +13,22 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 jobs=$(nproc)
 overrides=()
+saddle=
+config=configs/quickstart.yaml
 while (($#)); do
   case "$1" in
     --jobs) jobs=${2:?quickstart.sh: --jobs needs a number} ;;
     --set) overrides+=(--set "${2:?quickstart.sh: --set needs key=value}") ;;
+    --program) saddle=${2:?quickstart.sh: --program needs a file} ;;
+    --config) config=${2:?quickstart.sh: --config needs a file} ;;
     *) echo "quickstart.sh: unknown option $1" >&2; exit 2 ;;
   esac
   shift 2
 done
 
-config=configs/quickstart.yaml
 text=quickstart/text
 tokenizer=quickstart/tokenizer.model
 cache=quickstart/cache
-saddle=build/release/apps/saddle/saddle
 
 # stage NAME COMMAND...: runs one stage and says how long it took.
 stage() {
@@ -67,8 +71,11 @@ run=$(new_run_directory)
 settings=(--config "$config" --set "data.source=$text" --set "data.tokenizer=$tokenizer"
   --set "data.cache=$cache" --set "runtime.output_dir=$run" "${overrides[@]}")
 
-stage packages scripts/install-packages.sh
-stage build scripts/build.sh release --jobs "$jobs" -- saddle
+if [[ -z "$saddle" ]]; then
+  saddle=build/release/apps/saddle/saddle
+  stage packages scripts/install-packages.sh
+  stage build scripts/build.sh release --jobs "$jobs" -- saddle
+fi
 stage text scripts/bible-documents.sh "$text"
 stage tokenizer train_tokenizer
 stage prepare "$saddle" prepare "${settings[@]}"
