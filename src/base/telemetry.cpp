@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/system_error.h"
+#include "base/threads.h"
 
 namespace saddle {
 namespace {
@@ -68,8 +69,9 @@ Telemetry::Telemetry(Path path, Log& log, double interval_seconds)
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread inherits it
   try {
-    thread_ = std::jthread(
-        [this, interval_seconds](const std::stop_token& stop) { run(stop, interval_seconds); });
+    thread_ = start_thread("telemetry", [this, interval_seconds](const std::stop_token& stop) {
+      run(stop, interval_seconds);
+    });
   } catch (...) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;

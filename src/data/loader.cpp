@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/narrow.h"
 #include "base/random.h"
+#include "base/threads.h"
 
 namespace saddle::data {
 
@@ -111,7 +112,8 @@ TrainingLoader::TrainingLoader(const TokenCache& cache, const LoaderOptions& opt
   }
   if (options_.prefetch && remaining() > 0) {
     wanted_ = order_.visit_of(position_);
-    reader_ = std::jthread([this](const std::stop_token& stop) { read_ahead(stop); });
+    reader_ = start_thread("reading the data ahead",
+                           [this](const std::stop_token& stop) { read_ahead(stop); });
   }
 }
 

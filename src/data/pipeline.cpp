@@ -1,6 +1,7 @@
 #include "data/pipeline.h"
 
 #include "base/error.h"
+#include "base/threads.h"
 
 namespace saddle::data {
 
@@ -17,9 +18,12 @@ TokenPipeline::TokenPipeline(DocumentShuffler source, const Tokenizer& tokenizer
     : source_(std::move(source)), tokenizer_(tokenizer) {
   if (workers < 1) fail(ErrorKind::kConfig, "expected at least 1 worker, found {}", workers);
   most_batches_ = static_cast<size_t>(workers) * kBatchesForEachWorker;
-  threads_.emplace_back([this](const std::stop_token& stop) { produce(stop); });
+  threads_.push_back(start_thread("reading the documents",
+                                  [this](const std::stop_token& stop) { produce(stop); }));
   for (int64_t i = 0; i < workers; ++i) {
-    threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+    const std::string what =
+        fmt::format("tokenizing ({} of {}; data.prepare_workers)", i + 1, workers);
+    threads_.push_back(start_thread(what, [this](const std::stop_token& stop) { work(stop); }));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "backend/cpu/libraries.h"
 #include "base/error.h"
+#include "base/threads.h"
 
 namespace saddle::backend {
 namespace {
@@ -117,6 +118,7 @@ Context::Context(int threads)
       statistics_(std::make_shared<MemoryStatistics>()),
       workspace_(statistics_) {
   if (threads < 1) fail(ErrorKind::kInternal, "a context of {} threads was asked for", threads);
+  check_threads_start(threads);
   threads_ = cpu::prepare_libraries(threads);
 }
 
