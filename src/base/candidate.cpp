@@ -1,9 +1,11 @@
 #include "base/candidate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 
 #include "base/error.h"
+#include "base/this_program.h"
 
 namespace saddle {
 namespace {
@@ -39,13 +41,19 @@ CandidateOutcome outcome_of(const ProcessResult& result, double time_limit_secon
 
 CandidateOutcome run_candidate(const std::vector<std::string>& words, double time_limit_seconds,
                                const std::function<int()>& stop) {
-  std::vector<std::string> command = {this_program().string()};
-  command.insert(command.end(), words.begin(), words.end());
-  command.insert(command.end(), {"--parent", std::to_string(this_process())});
-  const ProcessResult result = run_process(
-      command, {.time_limit_seconds = time_limit_seconds, .stop = [&stop] { return stop() != 0; }});
+  std::vector<std::string> candidate = words;
+  candidate.insert(candidate.end(), {"--parent", std::to_string(this_process())});
+  const ProcessResult result = run_this_program(
+      candidate,
+      {.time_limit_seconds = time_limit_seconds, .stop = [&stop] { return stop() != 0; }});
   return outcome_of(result, time_limit_seconds,
                     [&result] { return parse_json(result.output, "the output of a candidate"); });
+}
+
+void check_time_limit(double seconds) {
+  if (std::isfinite(seconds) && seconds >= 0) return;
+  fail(ErrorKind::kUsage, "--time-limit is {}: a number of seconds of at least 0 was expected",
+       seconds);
 }
 
 double median(std::vector<double> values) {

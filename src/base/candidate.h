@@ -31,6 +31,9 @@ CandidateOutcome outcome_of(const ProcessResult& result, double time_limit_secon
 CandidateOutcome run_candidate(const std::vector<std::string>& words, double time_limit_seconds,
                                const std::function<int()>& stop);
 
+// Of --time-limit; 0 is none. Errors: kUsage unless it is a finite number of at least 0.
+void check_time_limit(double seconds);
+
 // The middle one of `values`, or the mean of the two middle ones. There must be one.
 double median(std::vector<double> values);
 

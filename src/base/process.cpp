@@ -9,7 +9,7 @@
 
 #include <array>
 #include <csignal>
-#include <filesystem>
+#include <cstring>
 #include <utility>
 
 #include "base/clock.h"
@@ -68,18 +68,19 @@ struct SpawnSetup {
 };
 
 // Starts it with the signals as a shell would give them.
-pid_t start(std::vector<std::string> command, const Path& directory, int output, int errors) {
+pid_t start(std::vector<std::string> command, const ProcessOptions& options, int output,
+            int errors) {
   SpawnSetup setup;
-  if (!directory.empty()) {
-    ::posix_spawn_file_actions_addchdir_np(&setup.actions, directory.c_str());
+  if (!options.directory.empty()) {
+    ::posix_spawn_file_actions_addchdir_np(&setup.actions, options.directory.c_str());
   }
   ::posix_spawn_file_actions_addopen(&setup.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&setup.actions, output, STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&setup.actions, errors, STDERR_FILENO);
-  sigset_t none, ignored;
+  sigset_t none, ignored;  // by this program, not by who started it
   ::sigemptyset(&none);
   ::sigemptyset(&ignored);
-  ::sigaddset(&ignored, SIGPIPE);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) ::sigaddset(&ignored, signal);
   ::posix_spawnattr_setsigmask(&setup.attributes, &none);
   ::posix_spawnattr_setsigdefault(&setup.attributes, &ignored);
   ::posix_spawnattr_setpgroup(&setup.attributes, 0);
@@ -89,13 +90,14 @@ pid_t start(std::vector<std::string> command, const Path& directory, int output,
   std::vector<char*> words;
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);
+  const std::string file = options.program.empty() ? command[0] : options.program.string();
   pid_t child = 0;
-  const int code =
-      ::posix_spawnp(&child, words[0], &setup.actions, &setup.attributes, words.data(), environ);
+  const int code = ::posix_spawnp(&child, file.c_str(), &setup.actions, &setup.attributes,
+                                  words.data(), environ);
   if (code == ENOENT) {
-    fail(ErrorKind::kDevice, "the program '{}' was not found on this machine", command[0]);
+    fail(ErrorKind::kDevice, "the program '{}' was not found on this machine", file);
   }
-  if (code != 0) fail_system("start", command[0], code);
+  if (code != 0) fail_system("start", file, code);
   return child;
 }
 
@@ -122,14 +124,16 @@ std::string ProcessResult::last_words() const {
   for (const std::string& text : {errors, output}) {
     if (const std::string line = last_line(text); !line.empty()) return line;
   }
+  if (const char* meaning = ::sigdescr_np(signal); signal != 0 && meaning != nullptr) {
+    return fmt::format("ended by signal {}: {}", signal, meaning);
+  }
   return "it said nothing";
 }
 
 ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options) {
   ProcessResult result;
   Pipe output, errors;
-  const pid_t child =
-      start(command, options.directory, output.writer.number(), errors.writer.number());
+  const pid_t child = start(command, options, output.writer.number(), errors.writer.number());
   output.writer.close();
   errors.writer.close();
 
@@ -178,10 +182,6 @@ void end_with_parent(int64_t parent) {
 
 int64_t this_process() {
   return ::getpid();
-}
-
-Path this_program() {
-  return std::filesystem::read_symlink("/proc/self/exe");
 }
 
 }  // namespace saddle

@@ -11,6 +11,7 @@
 namespace saddle {
 
 struct ProcessOptions {
+  Path program{};                 // the file to run; empty: command[0], found along PATH
   Path directory{};               // where it runs; empty: here
   double time_limit_seconds = 0;  // 0: none
   std::function<bool()> stop{};   // asked several times a second; true: kill it
@@ -32,9 +33,10 @@ struct ProcessResult {
   std::string last_words() const;
 };
 
-// Runs command[0], found along PATH, with the other words as its arguments, without standard input,
-// as the head of a process group of its own, and waits for it. Killing it kills the whole group.
-// Errors: kDevice when there is no such program; kIo when none can be started.
+// Runs command[0], or the program of the options under that name, with the other words as its
+// arguments, without standard input, as the head of a process group of its own, and waits for it.
+// Killing it kills the whole group. Signals that this process ignored from its start are ignored
+// there too. Errors: kDevice when there is no such program; kIo when none can be started.
 ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options);
 
 // From now on this process is killed (SIGKILL) when the thread that started it ends, and at once
@@ -43,8 +45,5 @@ void end_with_parent(int64_t parent);
 
 // The number of this process, for its children's end_with_parent().
 int64_t this_process();
-
-// The file of this program, for running it again as another process.
-Path this_program();
 
 }  // namespace saddle

@@ -4,15 +4,17 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "base/this_program.h"
 
 namespace saddle::bench {
 
 CandidateEnd run_candidate_command(const std::vector<std::string>& command,
                                    const CandidateRequest& request,
-                                   const std::function<int()>& stop) {
+                                   const std::function<int()>& stop, const Path& program) {
   const Stopwatch watch;
   const ProcessResult result =
-      run_process(command, {.directory = {},
+      run_process(command, {.program = program,
+                            .directory = {},
                             .time_limit_seconds = request.time_limit_seconds,
                             .stop = [&stop] { return stop() != 0; },
                             .pass_signal = {}});
@@ -31,11 +33,11 @@ CandidateEnd run_benchmark_worker(const CandidateRequest& request,
                                   const std::function<int()>& stop) {
   const Protocol& protocol = request.protocol;
   return run_candidate_command(
-      {this_program().string(), "benchmark-worker", "--config", request.settings_file.string(),
-       "--data-mode", protocol.data_mode, "--warmup", std::to_string(protocol.warmup), "--steps",
+      {"saddle", "benchmark-worker", "--config", request.settings_file.string(), "--data-mode",
+       protocol.data_mode, "--warmup", std::to_string(protocol.warmup), "--steps",
        std::to_string(protocol.steps), "--windows", std::to_string(protocol.windows), "--output",
        request.record.string(), "--parent", std::to_string(this_process())},
-      request, stop);
+      request, stop, kRunningProgram);
 }
 
 }  // namespace saddle::bench

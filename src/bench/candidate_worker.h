@@ -39,9 +39,9 @@ using RunCandidate =
 CandidateEnd run_benchmark_worker(const CandidateRequest& request,
                                   const std::function<int()>& stop);
 
-// The same for any program: `command` is to write request.record.
+// The same for any program: `command` is to write request.record. `program`: as of ProcessOptions.
 CandidateEnd run_candidate_command(const std::vector<std::string>& command,
                                    const CandidateRequest& request,
-                                   const std::function<int()>& stop);
+                                   const std::function<int()>& stop, const Path& program = {});
 
 }  // namespace saddle::bench

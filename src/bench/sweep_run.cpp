@@ -1,7 +1,6 @@
 #include "bench/sweep_run.h"
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/exit_codes.h"
+#include "base/this_program.h"
 
 namespace saddle::bench {
 namespace {
@@ -193,10 +193,10 @@ void set_aside_what_cannot_go_on(const SweepRun& run, Log& log) {
 
 ProcessResult start_training(const std::vector<std::string>& words,
                              const std::function<int()>& stop) {
-  std::vector<std::string> command = {this_program().string()};
-  command.insert(command.end(), words.begin(), words.end());
-  command.insert(command.end(), {"--parent", std::to_string(this_process())});
-  return run_process(command, {.pass_signal = [&stop] { return stop() != 0 ? SIGTERM : 0; }});
+  std::vector<std::string> training = words;
+  training.insert(training.end(), {"--parent", std::to_string(this_process())});
+  // The same signal: another one may be ignored there.
+  return run_this_program(training, {.pass_signal = stop});
 }
 
 SweepOutcome run_sweep(const SweepPlan& plan, const StartTraining& start,

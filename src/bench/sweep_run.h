@@ -21,8 +21,8 @@ void set_aside_what_cannot_go_on(const SweepRun& run, Log& log);
 // Whether a directory has a name that set_aside_what_cannot_go_on() gives.
 bool is_set_aside(std::string_view name);
 
-// Runs this program with `words` and waits for it. When `stop` gives a signal, the training gets a
-// SIGTERM, saves and ends.
+// Runs this program with `words` and waits for it. When `stop` gives a signal, the training gets
+// the same, saves and ends.
 using StartTraining = std::function<ProcessResult(const std::vector<std::string>& words,
                                                   const std::function<int()>& stop)>;
 ProcessResult start_training(const std::vector<std::string>& words,

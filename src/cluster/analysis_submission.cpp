@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/process.h"
 #include "base/text_table.h"
+#include "base/this_program.h"
 #include "cluster/plan.h"
 #include "cluster/slurm.h"
 #include "curvature/analysis_identity.h"
@@ -52,6 +52,7 @@ std::string joined_names(const Checkpoint& checkpoint) {
 Submission new_submission(const AnalysisSubmission& request, const AnalysisPlan& plan,
                           const std::vector<const Checkpoint*>& items) {
   const Path output = std::filesystem::absolute(request.analysis.output).lexically_normal();
+  const Path program = path_of_this_program();
   const PartitionLimit limit = partition_limit(request.control.site);
   Submission submission;
   submission.token = new_token(output);
@@ -83,7 +84,7 @@ Submission new_submission(const AnalysisSubmission& request, const AnalysisPlan&
       checkpoints.push_back(curvature::to_json(checkpoint));
     }
     work.results = output / "jobs" / fmt::format("{:03}-results", job);
-    work.command = {this_program().string()};
+    work.command = {program.string()};
     const auto words = analysis_words(request.analysis, names, work.results);
     work.command.insert(work.command.end(), words.begin(), words.end());
     work.wall_seconds = times.wall_seconds[job];
@@ -114,6 +115,7 @@ class AnalysisJobs {
     if (request_.resume) driver.refresh();
     driver.apply(request_.control);
     driver.report_lost();
+    check_program(driver.submission(), record_);
     driver.submit_due(stop_);
     AnalysisSubmissionOutcome outcome;
     const WatchEnd end = request_.control.watch ? driver.watch(request_.control.watching, stop_)

@@ -1,6 +1,7 @@
 #include "cluster/submission.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/clock.h"
 #include "base/environment.h"
@@ -9,6 +10,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/text_table.h"
+#include "base/this_program.h"
 #include "config/recipe.h"
 
 namespace saddle::cluster {
@@ -155,10 +157,22 @@ void check_same_source(const Submission& submission, const Path& file) {
        file.string(), list);
 }
 
+void check_program(const Submission& submission, const Path& file) {
+  std::set<std::string> checked;
+  for (const Work& work : submission.work) {
+    if (!work.due() || work.command.empty() || !checked.insert(work.command[0]).second) continue;
+    if (is_this_program(work.command[0])) continue;
+    fail(ErrorKind::kConfig,
+         "the jobs of '{}' would run '{}', which is not the program that runs now: it was replaced "
+         "or removed; put that program back, or choose a new --output",
+         file.string(), work.command[0]);
+  }
+}
+
 Json source_description() {
   Json source = build_description();
   // The revision does not tell what a changed tree held.
-  if (source["changed"] != false) source["program"] = sha256_file(this_program());
+  if (source["changed"] != false) source["program"] = sha256_file(kRunningProgram);
   return source;
 }
 

@@ -76,6 +76,10 @@ Json source_description();
 // what differs.
 void check_same_source(const Submission& submission, const Path& file);
 
+// Before work that is due is submitted. Errors: kConfig when its command is not the program that is
+// running: its file was replaced or removed.
+void check_program(const Submission& submission, const Path& file);
+
 // A row for each piece of work: its number and title, the last attempt, job, time limit, state and
 // since when, and below them the logs.
 std::string submission_table(const Submission& submission);

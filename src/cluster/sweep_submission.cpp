@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/process.h"
+#include "base/this_program.h"
 #include "bench/sweep_run.h"
 
 namespace saddle::cluster {
@@ -22,6 +22,7 @@ const bench::SweepRun& run_of(const bench::SweepPlan& plan, const Work& work) {
 
 Submission new_submission(const SweepSubmission& request) {
   const bench::SweepPlan& plan = request.plan;
+  const Path program = path_of_this_program();
   Submission submission;
   submission.token = new_token(plan.directory);
   submission.array = true;
@@ -36,7 +37,7 @@ Submission new_submission(const SweepSubmission& request) {
     Work work;
     work.title = run.name;
     work.results = run.directory;
-    work.command = {this_program().string()};
+    work.command = {program.string()};
     const auto words = bench::train_words(plan, run);
     work.command.insert(work.command.end(), words.begin(), words.end());
     work.wall_seconds = request.control.wall_seconds().value_or(0);
@@ -94,6 +95,7 @@ SweepSubmissionOutcome submit_sweep(const SweepSubmission& request,
   for (const Work& work : driver.submission().work) {
     if (work.due()) bench::set_aside_what_cannot_go_on(run_of(plan, work), log);
   }
+  check_program(driver.submission(), record);
   driver.submit_due(stop);
   const WatchEnd end =
       request.control.watch ? driver.watch(request.control.watching, stop) : WatchEnd::kStopped;

@@ -2,8 +2,8 @@
 
 #include "base/environment.h"
 #include "base/error.h"
-#include "base/process.h"
 #include "base/sha256.h"
+#include "base/this_program.h"
 #include "config/recipe.h"
 #include "train/state_file.h"
 
@@ -22,7 +22,8 @@ Json analysis_identity(const AnalysisOptions& options, const config::Settings& r
   Json identity = Json::object();
   const Json build = build_description();
   for (const auto& [key, value] : build.items()) identity["source." + key] = value;
-  if (identity["source.changed"] != false) identity["source.program"] = sha256_file(this_program());
+  if (identity["source.changed"] != false)
+    identity["source.program"] = sha256_file(kRunningProgram);
   identity["analysis.method"] = std::string(method_name(options.method));
   identity["analysis.dtype"] = std::string(config::name(options.dtype));
   identity["analysis.amp"] = options.amp;

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 
 #include "base/error.h"
+#include "support/expect_error.h"
 
 namespace saddle {
 namespace {
@@ -35,6 +37,13 @@ TEST(Candidate, ThatEndedWellBeforeItWasKilledIsMeasured) {
   ProcessResult stopped = ended(0);
   stopped.stopped = true;
   EXPECT_EQ(outcome_of(stopped, 1, record).kind, Kind::kMeasured);
+}
+
+TEST(Candidate, TimeLimitsAreNumbers) {
+  for (const double seconds : {0.0, 0.5, 1e9}) check_time_limit(seconds);
+  for (const double seconds : {-1.0, std::nan(""), HUGE_VAL}) {
+    expect_error(ErrorKind::kUsage, {"--time-limit is"}, [&] { check_time_limit(seconds); });
+  }
 }
 
 TEST(Candidate, SaysWhyThereIsNoMeasurement) {

@@ -112,6 +112,27 @@ TEST(Process, EndsAtOnceWhenItsParentHasGone) {
   EXPECT_EQ(WTERMSIG(child.wait()), SIGKILL);
 }
 
+TEST(Process, WithoutWordsIsNamedByItsSignal) {
+  EXPECT_EQ(shell("kill -XFSZ $$").last_words(), "ended by signal 25: File size limit exceeded");
+}
+
+// A file that grows too large ends other programs, as it does when a shell starts them.
+TEST(Process, GetsTheSignalsThatThisProgramIgnores) {
+  ChildProcess child([] {
+    for (const int signal : {SIGPIPE, SIGXFSZ}) {
+      ::signal(signal, SIG_IGN);
+      if (shell("kill -" + std::to_string(signal) + " $$").signal != signal) return 1;
+    }
+    return 0;
+  });
+  EXPECT_EQ(child.exit_status(), 0);
+}
+
+TEST(Process, RunsAnotherProgramThanItsName) {
+  const ProcessResult result = run_process({"name", "-c", "echo $0"}, {.program = "/bin/sh"});
+  EXPECT_EQ(result.output, "name\n");
+}
+
 TEST(Process, ThatDoesNotExistIsAnError) {
   expect_error(ErrorKind::kDevice, {"'no-such-program'", "not found"},
                [] { run_process({"no-such-program"}, {}); });

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/this_program.h"
 #include "cluster/fake_slurm.h"
 #include "support/expect_error.h"
 
@@ -334,6 +335,18 @@ TEST_F(DriverTest, ARecordOfAnotherProgramIsRefused) {
   submission.about["source"]["revision"] = "0000000";
   expect_error(ErrorKind::kConfig, {"revision", "0000000", "submission.json"},
                [&] { check_same_source(submission, record()); });
+}
+
+TEST_F(DriverTest, WorkThatWouldRunAnotherProgramIsRefused) {
+  Submission submission = two();
+  for (Work& work : submission.work) work.command = {path_of_this_program().string()};
+  check_program(submission, record());
+  submission.work[1].command = {(directory_ / "saddle").string()};
+  write_file_atomically(directory_ / "saddle", "another one");
+  expect_error(ErrorKind::kConfig, {(directory_ / "saddle").string(), "submission.json"},
+               [&] { check_program(submission, record()); });
+  submission.work[1].attempts.push_back({.id = "7"});  // its job runs already
+  check_program(submission, record());
 }
 
 TEST_F(DriverTest, ADamagedRecordIsRefused) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/exit_codes.h"
+#include "base/process.h"
 #include "cluster/fake_slurm.h"
 #include "cluster/submission.h"
 #include "config/load.h"
@@ -41,6 +42,21 @@ TEST_F(SubmitSweep, ATimeOverThatOfThePartitionIsRefused) {
   EXPECT_EQ(run_saddle(words("--slurm --no-watch --walltime-hours 72")).exit_code, kExitSuccess);
   EXPECT_THAT(read_file(output_ / "jobs/array-attempt-1.sh"),
               HasSubstr("#SBATCH --time=3-00:00:00\n"));
+}
+
+// A build that replaces the program before its jobs are submitted: sinfo is asked first.
+TEST_F(SubmitSweep, AReplacedProgramSubmitsNothing) {
+  const Path program = run_.directory / "saddle";
+  std::filesystem::copy_file(SADDLE_PROGRAM, program);
+  slurm_.answer("sinfo", "rm -f '" + program.string() + "'; echo other >'" + program.string() +
+                             "'; echo 'small*|3-00:00:00|.'");
+  const ProcessResult result =
+      run_process({"bash", "-c",
+                   "'" + program.string() + "' " + words("--slurm --no-watch --walltime-hours 1")},
+                  {});
+  EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kConfig)) << result.errors;
+  EXPECT_THAT(result.errors, HasSubstr("'" + program.string() + "' was replaced or removed"));
+  EXPECT_EQ(slurm_.calls("sbatch"), 0);
 }
 
 }  // namespace
