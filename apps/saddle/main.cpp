@@ -1,12 +1,17 @@
 // The program: reads the command line, runs one command, and turns an error into one line and an
 // exit code.
+#include <sys/prctl.h>
+
+#include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <system_error>
 
 #include "base/exit_codes.h"
+#include "base/standard_streams.h"
 #include "base/text.h"
 #include "commands.h"
 
@@ -76,12 +81,7 @@ int run(int argc, char** argv) {
   return action();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  // Writing to a closed pipe is an error like others; training goes on when its output has no
-  // reader any more.
-  std::signal(SIGPIPE, SIG_IGN);
+int run_reporting(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const saddle::Error& error) {
@@ -93,4 +93,29 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return report(ErrorKind::kInternal, error.what());
   }
+}
+
+// Whether main() has returned.
+std::atomic<bool> returned{false};
+
+// Libraries that cannot go on end the program, as OpenMP does when its threads do not start: that
+// must not look like an exit code of this program.
+void report_exit_of_a_library() {
+  if (returned) return;
+  std::_Exit(report(ErrorKind::kInternal, "a library ended this program; what it said is above"));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  saddle::occupy_standard_streams();
+  ::prctl(PR_SET_NAME, "saddle");  // also when it was started by its number
+  // Writing to a closed pipe is an error like others; training goes on when its output has no
+  // reader any more. So is writing more than ulimit -f allows.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::atexit(report_exit_of_a_library);
+  const int code = run_reporting(argc, argv);
+  returned = true;
+  return code;
 }

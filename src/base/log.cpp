@@ -59,8 +59,7 @@ class LogFile {
     if (write_text(descriptor_, line)) return std::nullopt;
     const int code = errno;
     if (std::exchange(failed_, true)) return std::nullopt;
-    return fmt::format("cannot write the log '{}': {}", path_.string(),
-                       std::generic_category().message(code));
+    return fmt::format("cannot write the log '{}': {}", path_.string(), system_error_text(code));
   }
 
  private:

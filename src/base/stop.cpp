@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/system_error.h"
+#include "base/threads.h"
 
 namespace saddle {
 namespace {
@@ -17,10 +18,18 @@ namespace {
 // Signals belong to the process: two objects would take them from each other.
 std::atomic<bool> installed{false};
 
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// Without those that are ignored, which would arrive when blocked.
 sigset_t stop_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::sigaddset(&set, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+    if (!is_ignored(signal)) ::sigaddset(&set, signal);
+  }
   return set;
 }
 
@@ -41,17 +50,20 @@ StopSignals::StopSignals(int64_t parent) : parent_(parent) {
     fail(ErrorKind::kInternal, "stop signals are installed twice");
   }
   const sigset_t set = stop_signals();
-  signals_ = ::signalfd(-1, &set, SFD_CLOEXEC);
-  wake_ = ::eventfd(0, EFD_CLOEXEC);
-  if (signals_ < 0 || wake_ < 0) {
-    const int code = errno;
+  sigset_t before;
+  ::pthread_sigmask(SIG_BLOCK, &set, &before);
+  try {
+    signals_ = ::signalfd(-1, &set, SFD_CLOEXEC);
+    wake_ = ::eventfd(0, EFD_CLOEXEC);
+    if (signals_ < 0 || wake_ < 0) fail_system("watch", "the signals of this process");
+    watcher_ = start_thread("the signals of this process", [this](const auto&) { watch(); });
+  } catch (const Error&) {
     ::close(signals_);
     ::close(wake_);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     installed = false;
-    fail_system("watch", "the signals of this process", code);
+    throw;
   }
-  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  watcher_ = std::thread([this] { watch(); });
 }
 
 StopSignals::~StopSignals() {
@@ -74,7 +86,7 @@ void StopSignals::watch() {
     const auto signal = static_cast<int>(info.ssi_signo);
     const bool passed_on = parent_ != 0 && info.ssi_pid == static_cast<uint64_t>(parent_);
     bool& seen = passed_on ? from_parent : from_elsewhere;
-    if (seen) end_by(signal);
+    if (seen && signal != SIGHUP) end_by(signal);
     seen = true;
     requested_ = signal;
   }

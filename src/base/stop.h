@@ -1,5 +1,9 @@
-// A wish to stop, from SIGINT, SIGTERM or SIGUSR1: a flag, which long work looks at between its
-// steps; a second signal ends the process at once.
+// A wish to stop, from SIGINT, SIGTERM, SIGUSR1 or SIGHUP: a flag, which long work looks at between
+// its steps; a second signal ends the process at once. A second SIGHUP does not: a terminal that
+// goes sends several.
+//
+// Signals that the process ignored from its start stay ignored: a shell starts background jobs of a
+// script without SIGINT, and nohup a program without SIGHUP.
 //
 // No signal handler runs. oneDNN's float products point the stack register of the calling thread
 // into the heap while they run, so that the kernel, when it calls a handler on that thread, writes
@@ -36,7 +40,7 @@ class StopSignals {
   std::atomic<int> requested_{0};
   int signals_ = -1;  // a descriptor from which arriving signals are read
   int wake_ = -1;     // a descriptor that ends the thread
-  std::thread watcher_;
+  std::jthread watcher_;
 };
 
 }  // namespace saddle

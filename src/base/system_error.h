@@ -11,10 +11,16 @@
 
 namespace saddle {
 
+// What the errno value says; a file that may not grow is explained, as its reason is not seen.
+inline std::string system_error_text(int code) {
+  const std::string text = std::generic_category().message(code);
+  if (code != EFBIG) return text;
+  return text + " (over the limit of this process, ulimit -f, or of the file system)";
+}
+
 // Throws "cannot ACTION 'PATH': REASON" for the errno value `code`.
 [[noreturn]] inline void fail_system(std::string_view action, const Path& path, int code = errno) {
-  fail(ErrorKind::kIo, "cannot {} '{}': {}", action, path.string(),
-       std::generic_category().message(code));
+  fail(ErrorKind::kIo, "cannot {} '{}': {}", action, path.string(), system_error_text(code));
 }
 
 // Repeats a system call that a signal interrupted.

@@ -25,11 +25,41 @@ int send(const StopSignals& stop, int signal) {
 }
 
 TEST(StopSignals, OneSignalSetsTheFlag) {
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
-    const StopSignals stop;
-    EXPECT_EQ(stop.requested(), 0);
-    EXPECT_EQ(send(stop, signal), signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+    ChildProcess child([signal] {
+      const StopSignals stop;
+      return stop.requested() == 0 && send(stop, signal) == signal ? 0 : 1;
+    });
+    EXPECT_EQ(child.exit_status(), 0) << signal;
   }
+}
+
+// As a shell starts background jobs of a script, and nohup a program.
+TEST(StopSignals, WhatWasIgnoredStaysIgnored) {
+  for (const int ignored : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+    ChildProcess child([ignored] {
+      ::signal(ignored, SIG_IGN);
+      const StopSignals stop;
+      for (int i = 0; i < 3; ++i) ::kill(::getpid(), ignored);
+      const int other = ignored == SIGTERM ? SIGINT : SIGTERM;
+      return send(stop, other) == other ? 0 : 1;
+    });
+    EXPECT_EQ(child.exit_status(), 0) << ignored;
+  }
+}
+
+// The system, the shell and the end of the shell each send one.
+TEST(StopSignals, ATerminalThatClosesAsksOnce) {
+  ChildProcess child([] {
+    const StopSignals stop;
+    if (send(stop, SIGHUP) != SIGHUP) return 1;
+    for (int i = 0; i < 3; ++i) {
+      ::kill(::getpid(), SIGHUP);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return 0;
+  });
+  EXPECT_EQ(child.exit_status(), 0);
 }
 
 TEST(StopSignals, OnlyOneObjectAtATime) {
@@ -39,7 +69,7 @@ TEST(StopSignals, OnlyOneObjectAtATime) {
 }
 
 TEST(StopSignals, ASignalAfterTheWorkChangesNothing) {
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
     ChildProcess child([signal] {
       { const StopSignals stop; }
       ::kill(::getpid(), signal);
@@ -90,15 +120,20 @@ TEST(StopSignals, WhatTheParentPassesOnIsNoSecondSignal) {
 
 // A handler that ran there could write over memory: see base/stop.h.
 TEST(StopSignals, NoSignalReachesAThreadThatComputes) {
-  const StopSignals stop;
-  std::thread computing([] {
-    sigset_t mask;
-    ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
-      EXPECT_EQ(::sigismember(&mask, signal), 1);
-    }
+  ChildProcess child([] {
+    const StopSignals stop;
+    int open = 0;
+    std::thread computing([&open] {
+      sigset_t mask;
+      ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+      for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+        open += ::sigismember(&mask, signal) == 1 ? 0 : 1;
+      }
+    });
+    computing.join();
+    return open;
   });
-  computing.join();
+  EXPECT_EQ(child.exit_status(), 0);
 }
 
 }  // namespace

@@ -14,10 +14,12 @@ class ChildProcess {
  public:
   static constexpr int kThrew = 99;
 
-  // Runs `work`, whose result is the exit status; an exception ends it with kThrew.
+  // Runs `work`, whose result is the exit status; an exception ends it with kThrew. Signals that
+  // ask to stop are not ignored there, whoever ran the tests.
   template <class Work>
   explicit ChildProcess(Work work) : id_(::fork()) {
     if (id_ != 0) return;
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) ::signal(signal, SIG_DFL);
     int status = kThrew;
     try {
       status = work();

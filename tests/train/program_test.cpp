@@ -145,7 +145,7 @@ TEST(TrainCommand, ASignalAtAnyMomentChangesNothing) {
   std::mt19937 random(seed);
   int stopped = 0;
   int status = -1;
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, 0}) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, 0}) {
     const size_t logged = run.log_size();
     const auto child = run.start(run.arguments("train") + " --resume auto");
     if (signal != 0) {
