@@ -1,9 +1,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <system_error>
 
-#include "base/error.h"
+#include "base/system_error.h"
 #include "base/text.h"
 #include "commands.h"
 #include "config/load.h"
@@ -116,8 +115,7 @@ std::optional<int64_t> parse_noise_samples(const std::string& text) {
 void print_data(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!written || std::fflush(stdout) != 0) {
-    fail(ErrorKind::kIo, "cannot write to standard output: {}",
-         std::generic_category().message(errno));
+    fail(ErrorKind::kIo, "cannot write to standard output: {}", system_error_text(errno));
   }
 }
 

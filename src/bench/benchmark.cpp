@@ -1,6 +1,7 @@
 #include "bench/benchmark.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -231,7 +232,7 @@ BenchmarkOutcome run_grid(const Settings& given, const BenchmarkOptions& options
 BenchmarkOutcome run_tuner(const Settings& given, const BenchmarkOptions& options,
                            Campaign& campaign) {
   check_sizes(options.micro_batch_sizes);
-  if (!(options.budget_seconds > 0)) {
+  if (!std::isfinite(options.budget_seconds) || !(options.budget_seconds > 0)) {
     fail(ErrorKind::kUsage, "--budget-minutes is {}, but must be greater than 0",
          options.budget_seconds / 60);
   }

@@ -39,12 +39,10 @@ Path lock_path(const Path& output) {
 
 const CampaignOptions& checked(const CampaignOptions& options) {
   check_protocol(options.protocol);
-  if (!(options.time_limit_seconds >= 0)) {
-    fail(ErrorKind::kUsage, "--time-limit is {}, but must be at least 0 seconds",
-         options.time_limit_seconds);
-  }
-  if (options.memory_gib && !(*options.memory_gib > 0)) {
-    fail(ErrorKind::kUsage, "--memory-gib is {}, but must be greater than 0", *options.memory_gib);
+  check_time_limit(options.time_limit_seconds);
+  const double memory = options.memory_gib.value_or(1);
+  if (!std::isfinite(memory) || !(memory > 0)) {
+    fail(ErrorKind::kUsage, "--memory-gib is {}, but must be greater than 0", memory);
   }
   return options;
 }

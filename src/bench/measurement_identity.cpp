@@ -47,11 +47,12 @@ void check_protocol(const Protocol& protocol) {
     fail(ErrorKind::kUsage, "--data-mode is '{}': real or synthetic was expected",
          protocol.data_mode);
   }
-  if (protocol.warmup < 0 || protocol.steps < 1 || protocol.windows < 1) {
+  if (protocol.warmup < 0 || protocol.steps < 1 || protocol.windows < 1 ||
+      protocol.windows > kMostWindows) {
     fail(ErrorKind::kUsage,
-         "expected at least 1 window of at least 1 update and 0 for warming up, found --windows "
-         "{}, --steps {} and --warmup {}",
-         protocol.windows, protocol.steps, protocol.warmup);
+         "expected 1 to {} windows of at least 1 update and 0 for warming up, found --windows {}, "
+         "--steps {} and --warmup {}",
+         kMostWindows, protocol.windows, protocol.steps, protocol.warmup);
   }
 }
 

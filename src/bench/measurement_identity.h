@@ -10,6 +10,8 @@
 namespace saddle::bench {
 
 // How a candidate is measured.
+inline constexpr int64_t kMostWindows = 1'000'000;  // they are in memory together
+
 struct Protocol {
   std::string data_mode = "real";  // or synthetic
   int64_t warmup = 20;             // updates before the first window

@@ -116,6 +116,7 @@ std::optional<Json> run_packed_benchmark(const config::Settings& settings,
                                          const PackedBenchmarkOptions& options,
                                          const std::function<int()>& stop, Log& log) {
   check_packed(settings, options.warmup, options.steps);
+  check_time_limit(options.time_limit_seconds);
   check_numbers(options.num_models);
   for (const int64_t workers : options.num_models) check_settings_for(settings, workers);
   std::filesystem::create_directories(options.output);

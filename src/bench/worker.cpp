@@ -13,6 +13,7 @@
 #include "base/narrow.h"
 #include "base/telemetry.h"
 #include "base/write_target.h"
+#include "bench/measurement_identity.h"
 #include "bench/product_peak.h"
 #include "bench/profile_summary.h"
 #include "bench/trace.h"
@@ -36,11 +37,12 @@ struct Window {
 };
 
 void check_options(const WorkerOptions& options) {
-  if (options.warmup < 0 || options.steps < 1 || options.windows < 1) {
+  if (options.warmup < 0 || options.steps < 1 || options.windows < 1 ||
+      options.windows > kMostWindows) {
     fail(ErrorKind::kUsage,
-         "expected at least 0 updates for warming up, 1 update in a window and 1 window, found "
-         "--warmup {}, --steps {} and --windows {}",
-         options.warmup, options.steps, options.windows);
+         "expected at least 0 updates for warming up, 1 update in a window and 1 to {} windows, "
+         "found --warmup {}, --steps {} and --windows {}",
+         kMostWindows, options.warmup, options.steps, options.windows);
   }
 }
 

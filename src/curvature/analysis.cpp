@@ -186,6 +186,7 @@ void check_analysis_options(const AnalysisOptions& options) {
       !options.directions.empty() || !options.between.empty() || options.spectrum.wanted();
   if (options.noise_samples) check_count("--noise-samples", *options.noise_samples, others);
   check_count("--random-samples", options.random_samples, others);
+  check_samples("--random-samples", options.random_samples, 0);
   if (options.cases.empty()) fail(ErrorKind::kUsage, "--data-case names no case");
   check_seed_and_resources(options.seed, options.hvp_batch_size, options.memory_gib,
                            options.threads);

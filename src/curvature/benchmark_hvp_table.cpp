@@ -5,6 +5,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/text_table.h"
+#include "curvature/analysis_setup.h"
 #include "curvature/benchmark_hvp.h"
 
 namespace saddle::curvature {
@@ -15,12 +16,14 @@ constexpr int64_t kReferenceDirections = 2;
 constexpr double kMemoryShare = 0.9;
 
 void check(const HvpBenchmarkOptions& options) {
-  if (options.directions < 1 || options.rounds < 1) {
-    fail(ErrorKind::kUsage, "--directions is {} and --rounds {}: both must be at least 1",
-         options.directions, options.rounds);
+  check_samples("--directions", options.directions, 1);
+  if (options.rounds < 1) {
+    fail(ErrorKind::kUsage, "--rounds is {}: at least 1 was expected", options.rounds);
   }
+  check_time_limit(options.time_limit_seconds);
   for (const int64_t size : options.batch_sizes) {
-    if (size < 1) fail(ErrorKind::kUsage, "--batch-sizes has {}: at least 1 was expected", size);
+    if (size >= 1 && size <= kMostSequences) continue;
+    fail(ErrorKind::kUsage, "--batch-sizes has {}: 1 to {} was expected", size, kMostSequences);
   }
 }
 

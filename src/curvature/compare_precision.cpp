@@ -31,10 +31,7 @@ void check_options(const PrecisionOptions& options) {
     fail(ErrorKind::kUsage, "--noise-samples is {}: at least 1 was expected",
          *options.noise_samples);
   }
-  if (options.random_samples < 0) {
-    fail(ErrorKind::kUsage, "--random-samples is {}: at least 0 was expected",
-         options.random_samples);
-  }
+  check_samples("--random-samples", options.random_samples, 0);
   check_seed_and_resources(options.seed, options.hvp_batch_size, options.memory_gib,
                            options.threads);
 }

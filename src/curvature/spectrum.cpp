@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "curvature/analysis_setup.h"
 #include "curvature/directions.h"
 #include "curvature/hessian_vector_product.h"
 #include "model/parameters.h"
@@ -28,10 +29,9 @@ void check_spectrum(const SpectrumOptions& options, int64_t vector_bytes, int64_
          "--lanczos-steps is {}: at least 1 was expected, and at least as many as eigenvalues ({})",
          options.steps, options.top_eigenvalues);
   }
-  if (options.starts < 1) {
-    fail(ErrorKind::kUsage, "--spectrum-starts is {}: at least 1 was expected", options.starts);
-  }
-  const double needed = static_cast<double>(vector_bytes) * static_cast<double>(options.steps + 1);
+  check_samples("--spectrum-starts", options.starts, 1);
+  const double needed =
+      static_cast<double>(vector_bytes) * (static_cast<double>(options.steps) + 1);
   if (needed > static_cast<double>(bytes)) {
     fail(ErrorKind::kConfig,
          "{} Lanczos steps keep {:.3f} GiB of vectors, but {:.3f} GiB are allowed: raise "
