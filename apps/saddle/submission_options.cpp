@@ -34,7 +34,7 @@ void add_submission_options(CLI::App& command, SubmissionValues& values) {
       ->type_name("H");
   command.add_flag("--no-watch", values.no_watch, "Return when everything is submitted");
   add_number(command, "--poll-seconds", watching.poll_seconds, config::Real::between(0.1, 3600),
-             "Time between two looks at Slurm")
+             "Time between two looks at Slurm, 0.1 to 3600")
       ->type_name("S")
       ->capture_default_str();
   add_number(command, "--unknown-minutes", watching.unknown_minutes, config::Real::between(0, 1e6),

@@ -102,13 +102,13 @@ TEST(NumberOptions, CountsThatWouldFillTheMemoryAreRefused) {
   const std::string many = "1000000000000";
   expect_refused("analyze --run x --output y --random-samples " + many,
                  "--random-samples is " + many + ": at least 0 and at most 1000000");
-  expect_refused("analyze --run x --output y --hvp-batch-size " + many, "at most 65536");
+  expect_refused("analyze --run x --output y --hvp-batch-size " + many, "from 0 to 65536");
   expect_refused("analyze --run x --output y --threads 100000", "--threads: '100000' is not an integer from 0 to 1024");
   const std::string precision = "compare-precision --run x --checkpoint c --output y ";
   expect_refused(precision + "--random-samples " + many, "at most 1000000");
   expect_refused(precision + "--threads 100000", "--threads: '100000' is not an integer from 0 to 1024");
   expect_refused("benchmark-hvp --directions " + many, "--directions is " + many);
-  expect_refused("benchmark-hvp --batch-sizes " + many, "1 to 65536");
+  expect_refused("benchmark-hvp --batch-sizes " + many, "from 1 to 65536");
   expect_refused("benchmark --data-mode synthetic --output x --windows " + many, "1 to 1000000");
   expect_refused("benchmark-worker --output x.json --windows " + many, "1 to 1000000");
 }
