@@ -89,6 +89,7 @@ struct WorkCounters {
 class Context {
  public:
   // threads: at least 1. threads() is less where OpenMP starts fewer (OMP_THREAD_LIMIT).
+  // Errors: kDevice when the system cannot start so many.
   explicit Context(int threads);
 
   int threads() const { return threads_; }
