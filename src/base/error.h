@@ -7,6 +7,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace saddle {
 
@@ -22,7 +23,8 @@ enum class ErrorKind {
 
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  // The message becomes one line, as printable() has it: it may quote what others wrote.
+  Error(ErrorKind kind, std::string_view message);
   ErrorKind kind() const { return kind_; }
 
  private:

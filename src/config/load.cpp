@@ -6,17 +6,15 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "config/fields.h"
 #include "config/suggest.h"
 
 namespace saddle::config {
 namespace {
 
-// An Error of kind kConfig whose message is one line, whatever stood in the text.
 template <class... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ErrorKind::kConfig, printable(fmt::format(format, std::forward<Args>(args)...)));
+  fail(ErrorKind::kConfig, format, std::forward<Args>(args)...);
 }
 
 // Lists in lists are not followed, so that an alias to itself ends.
