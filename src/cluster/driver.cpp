@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <regex>
 #include <thread>
 #include <utility>
 
@@ -94,7 +93,7 @@ void Driver::adopt(int64_t index, const std::string& id) {
     fail(ErrorKind::kUsage, "--adopt {}={}: work {} is not one whose job id was lost", index, id,
          index);
   }
-  if (!std::regex_match(id, std::regex("[0-9]+(_[0-9]+)?"))) {
+  if (!is_job_id(id)) {
     fail(ErrorKind::kUsage, "--adopt {}={}: the number of a job was expected", index, id);
   }
   Attempt& attempt = submission_.work[static_cast<size_t>(index)].attempts.back();

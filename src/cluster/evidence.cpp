@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <regex>
+#include <algorithm>
+#include <charconv>
+#include <system_error>
 
 namespace saddle::cluster {
 namespace {
@@ -63,12 +65,16 @@ void add_exit_code(const JobRow* accounting, const EndNote* note, Judgement& jud
 }  // namespace
 
 std::optional<EndNote> parse_end_note(std::string_view text) {
-  const std::string line(text);
-  std::smatch found;
-  if (!std::regex_match(line, found, std::regex("([0-9]+(_[0-9]+)?) ([0-9]{1,3})\n"))) {
+  const size_t blank = std::min(text.find(' '), text.size());
+  const std::string_view id = text.substr(0, blank), rest = text.substr(blank);
+  if (!is_job_id(id) || rest.size() < 3 || rest.size() > 5) return std::nullopt;
+  EndNote note{.id = std::string(id)};
+  const char* const last = rest.data() + rest.size() - 1;
+  const auto [end, code] = std::from_chars(rest.data() + 1, last, note.exit_code);
+  if (code != std::errc() || end != last || note.exit_code < 0 || *last != '\n') {
     return std::nullopt;
   }
-  return EndNote{found[1], std::stoll(found[3])};
+  return note;
 }
 
 Judgement judge(const std::string& id, const std::string& name, const Evidence& evidence) {

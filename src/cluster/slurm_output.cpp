@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
-#include <regex>
+#include <utility>
 
 namespace saddle::cluster {
 namespace {
@@ -30,8 +32,36 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-bool is_job_id(const std::string& text) {
-  return std::regex_match(text, std::regex("[0-9]+(_[0-9]+)?"));
+// By hand, here and below: std::regex takes stack for each character.
+bool are_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_cluster_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+  });
+}
+
+// "17;cluster" or "Submitted batch job 17 on cluster NAME", both also without the cluster.
+std::optional<SubmittedJob> submitted_job(std::string_view line) {
+  constexpr std::string_view kWords = "Submitted batch job ";
+  const bool words = line.starts_with(kWords);
+  if (words) line.remove_prefix(kWords.size());
+  const std::string_view between = words ? " on cluster " : ";";
+  const size_t end = line.find(between);
+  const std::string_view id = line.substr(0, end);
+  if (!are_digits(id)) return std::nullopt;
+  if (end == std::string_view::npos) return SubmittedJob{std::string(id), ""};
+  const std::string_view cluster = line.substr(end + between.size());
+  if (!is_cluster_name(cluster)) return std::nullopt;
+  return SubmittedJob{std::string(id), std::string(cluster)};
+}
+
+bool is_exit_code(std::string_view text) {
+  const size_t colon = text.find(':');
+  return colon != std::string_view::npos && are_digits(text.substr(0, colon)) &&
+         are_digits(text.substr(colon + 1));
 }
 
 // The fields of every line that has exactly `count` of them before its last part `end`. What
@@ -55,15 +85,19 @@ std::optional<int64_t> number(std::string_view text) {
 
 }  // namespace
 
+bool is_job_id(std::string_view text) {
+  const size_t task = text.find('_');
+  return are_digits(text.substr(0, task)) &&
+         (task == std::string_view::npos || are_digits(text.substr(task + 1)));
+}
+
 std::optional<SubmittedJob> parse_sbatch(std::string_view output) {
-  const std::regex parsable("([0-9]+)(;([A-Za-z0-9_.-]+))?");
-  const std::regex words("Submitted batch job ([0-9]+)( on cluster ([A-Za-z0-9_.-]+))?");
   std::optional<SubmittedJob> job;
   for (const std::string& line : lines_of(output)) {
-    std::smatch found;
-    if (!std::regex_match(line, found, parsable) && !std::regex_match(line, found, words)) continue;
+    std::optional<SubmittedJob> found = submitted_job(line);
+    if (!found) continue;
     if (job) return std::nullopt;
-    job = SubmittedJob{found[1], found[3]};
+    job = std::move(found);
   }
   return job;
 }
@@ -77,10 +111,9 @@ JobRows parse_squeue(std::string_view output) {
 }
 
 JobRows parse_sacct(std::string_view output) {
-  const std::regex exit_code("[0-9]+:[0-9]+");
   JobRows rows;
   for (auto& fields : whole_lines(output, 4, "")) {
-    if (!is_job_id(fields[0]) || !std::regex_match(fields[2], exit_code)) continue;
+    if (!is_job_id(fields[0]) || !is_exit_code(fields[2])) continue;
     rows.push_back({fields[0], fields[3], fields[1], "", fields[2]});
   }
   return rows;
@@ -116,7 +149,16 @@ std::optional<int64_t> parse_seconds(std::string_view text) {
     if (!value) return std::nullopt;
     parts[first + i] = *value;
   }
-  return ((parts[0] * 24 + parts[1]) * 60 + parts[2]) * 60 + parts[3];
+  constexpr std::array<int64_t, 4> kUnits = {86400, 3600, 60, 1};
+  int64_t seconds = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    int64_t more = 0;
+    if (__builtin_mul_overflow(parts[i], kUnits[i], &more) ||
+        __builtin_add_overflow(seconds, more, &seconds)) {
+      return std::nullopt;
+    }
+  }
+  return seconds;
 }
 
 std::string slurm_time(int64_t seconds) {

@@ -9,6 +9,9 @@
 
 namespace saddle::cluster {
 
+// 17, or 17_3 of a job array.
+bool is_job_id(std::string_view text);
+
 struct SubmittedJob {
   std::string id;
   std::string cluster;  // empty: the one that commands talk to anyway
@@ -46,7 +49,8 @@ struct Partition {
 inline constexpr const char* kSinfoFormat = "%P|%l|.";
 std::vector<Partition> parse_sinfo(std::string_view output);
 
-// Slurm's times: MM, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS. Nothing for any other text.
+// Slurm's times: MM, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS. Nothing for any other text,
+// and for more seconds than 63 bits hold.
 std::optional<int64_t> parse_seconds(std::string_view text);
 // D-HH:MM:SS or HH:MM:SS.
 std::string slurm_time(int64_t seconds);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+
 #include "cluster/job_state.h"
 
 namespace saddle::cluster {
@@ -24,6 +27,14 @@ TEST(Sbatch, WhatIsNotOneIdIsNone) {
   EXPECT_FALSE(parse_sbatch("17x\n"));
   EXPECT_FALSE(parse_sbatch("17\n18\n"));
   EXPECT_FALSE(parse_sbatch("17;\n"));
+}
+
+TEST(Sbatch, ALineOfAnyLengthIsRead) {
+  const std::string digits(1'000'000, '7'), letters(1'000'000, 'n');
+  EXPECT_EQ(parse_sbatch(digits + ";" + letters)->cluster, letters);
+  EXPECT_FALSE(parse_sbatch(digits + ";" + letters + "!"));
+  EXPECT_EQ(parse_squeue(digits + "|RUNNING|name|None|.\n").size(), 1);
+  EXPECT_EQ(parse_sacct(digits + "|FAILED|" + digits + ":0|name|\n").size(), 1);
 }
 
 TEST(Squeue, RowsThatAreWhole) {
@@ -90,6 +101,13 @@ TEST(SlurmTime, BothWays) {
   }
   EXPECT_EQ(slurm_time(3600), "01:00:00");
   EXPECT_EQ(slurm_time(259200 + 61), "3-00:01:01");
+}
+
+TEST(SlurmTime, OfMoreSecondsThanFitIsNone) {
+  EXPECT_EQ(parse_seconds("106751991167300-15:30:07"), INT64_MAX);
+  EXPECT_FALSE(parse_seconds("106751991167300-15:30:08"));
+  EXPECT_FALSE(parse_seconds("9223372036854775807"));
+  EXPECT_FALSE(parse_seconds("9223372036854775807-00"));
 }
 
 TEST(Sinfo, PartitionsAndTheirLimits) {
