@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <cmath>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -60,6 +61,13 @@ std::string exact_text(const Value& value, int indent, std::string_view what) {
 
 Json json_number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+int64_t json_integer(const Json& value) {
+  const bool fits = !value.is_number_unsigned() ||
+                    value.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
+  if (value.is_number_integer() && fits) return value.get<int64_t>();
+  throw Json::type_error::create(302, "an integer was expected, found " + json_text(value), &value);
 }
 
 Json parse_json(std::string_view text, std::string_view where) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,10 @@ using Json = nlohmann::ordered_json;
 
 // The number, or null when it is not finite.
 Json json_number(double value);
+
+// The value as an integer. A Json::type_error when it is none, as 1.5 and 1e3 are none, or does not
+// fit (json.get<int64_t>() would take both for some number).
+int64_t json_integer(const Json& value);
 
 // Parses `text`; an Error of kind kData that names `where` and the position of the fault.
 Json parse_json(std::string_view text, std::string_view where);

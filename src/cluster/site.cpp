@@ -205,6 +205,7 @@ std::vector<std::string> site_options(const Site& site) {
 
 Site site_of_json(const Json& json, std::string_view where) {
   Site site;
+  if (!json.is_object()) fail(ErrorKind::kConfig, "{}: the site is no object", where);
   for (const auto& [key, value] : json.items()) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     if (!set(site, key, text, where)) {

@@ -35,7 +35,7 @@ Json to_json(const Attempt& attempt) {
 
 Attempt attempt_of(const Json& json) {
   Attempt attempt;
-  attempt.number = json.at("number").get<int64_t>();
+  attempt.number = json_integer(json.at("number"));
   attempt.name = json.at("name").get<std::string>();
   attempt.submitted = json.at("submitted").get<std::string>();
   if (!json.at("job").is_null()) attempt.id = json.at("job").get<std::string>();
@@ -56,7 +56,7 @@ Work work_of(const Json& json) {
   work.title = json.at("title").get<std::string>();
   work.command = json.at("command").get<std::vector<std::string>>();
   work.results = json.at("results").get<std::string>();
-  work.wall_seconds = json.at("wall_seconds").get<int64_t>();
+  work.wall_seconds = json_integer(json.at("wall_seconds"));
   work.about = json.at("about");
   for (const Json& attempt : json.at("attempts")) work.attempts.push_back(attempt_of(attempt));
   return work;
@@ -120,7 +120,7 @@ Submission read_submission(const Path& file) {
     Submission submission;
     submission.token = json.at("token").get<std::string>();
     submission.array = json.at("array").get<bool>();
-    submission.at_once = json.at("at_once").get<int64_t>();
+    submission.at_once = json_integer(json.at("at_once"));
     submission.directory = json.at("directory").get<std::string>();
     submission.site = site_of_json(json.at("site"), file.string());
     submission.about = json.at("about");

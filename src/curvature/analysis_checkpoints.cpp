@@ -75,8 +75,8 @@ void read_note(const Path& run, const model::SafetensorsReader& reader,
       const Json json = parse_json(note->second, place);
       if (!json.contains("epoch")) return;  // exported or imported weights
       if (!of_run(run, settings, json.at("recipe"))) return;
-      checkpoint.epoch = json.at("epoch").get<int64_t>();
-      checkpoint.step = json.at("step").get<int64_t>();
+      checkpoint.epoch = json_integer(json.at("epoch"));
+      checkpoint.step = json_integer(json.at("step"));
       if (*checkpoint.epoch < 1 || *checkpoint.epoch > plan.epochs()) {
         fail(ErrorKind::kData, "{}: epoch {} is not one of the {} epochs of the run", place,
              *checkpoint.epoch, plan.epochs());

@@ -59,7 +59,7 @@ bool PartFile::read_origin() {
     origin_.url = record.at("url").get<std::string>();
     origin_.etag = record.at("etag").get<std::string>();
     origin_.sha256 = record.at("sha256").get<std::string>();
-    if (!record.at("bytes").is_null()) origin_.bytes = record.at("bytes").get<int64_t>();
+    if (!record.at("bytes").is_null()) origin_.bytes = json_integer(record.at("bytes"));
     return true;
   } catch (const std::exception&) {
     origin_ = {};  // missing or damaged: the part then starts again

@@ -64,7 +64,7 @@ Json best_loss(const RunRecord& run) {
 Json train_curve(const RunRecord& a, const RunRecord& b) {
   std::map<int64_t, double> losses;
   for (const Json& line : a.updates) {
-    if (json_at(line, {"step"}).is_number() && json_at(line, {"loss"}).is_number()) {
+    if (json_at(line, {"step"}).is_number_integer() && json_at(line, {"loss"}).is_number()) {
       losses[line["step"].get<int64_t>()] = line["loss"];
     }
   }
@@ -72,7 +72,9 @@ Json train_curve(const RunRecord& a, const RunRecord& b) {
   double largest = 0;
   Json first = {{"step", nullptr}, {"difference", nullptr}};
   for (const Json& line : b.updates) {
-    if (!json_at(line, {"step"}).is_number() || !json_at(line, {"loss"}).is_number()) continue;
+    if (!json_at(line, {"step"}).is_number_integer() || !json_at(line, {"loss"}).is_number()) {
+      continue;
+    }
     const auto other = losses.find(line["step"].get<int64_t>());
     if (other == losses.end()) continue;
     const double gap = line["loss"].get<double>() - other->second;

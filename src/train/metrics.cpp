@@ -13,8 +13,8 @@ namespace {
 bool written_before(const Json& line, const RunState& state) {
   const std::string type = line.at("type").get<std::string>();
   if (type == kTrainLine || type == kWorkersLine)
-    return line.at("step").get<int64_t>() <= state.step;
-  if (type == kEvaluationLine) return line.at("epoch").get<int64_t>() <= state.evaluated_epochs;
+    return json_integer(line.at("step")) <= state.step;
+  if (type == kEvaluationLine) return json_integer(line.at("epoch")) <= state.evaluated_epochs;
   return false;  // the validation at the end is done again
 }
 

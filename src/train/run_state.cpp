@@ -13,12 +13,12 @@ double number(const Json& json) {
 
 EvaluationRecord record_from_json(const Json& json) {
   EvaluationRecord record;
-  record.epoch = json.at("epoch").get<int64_t>();
-  record.step = json.at("step").get<int64_t>();
-  record.tokens = json.at("tokens").get<int64_t>();
+  record.epoch = json_integer(json.at("epoch"));
+  record.step = json_integer(json.at("step"));
+  record.tokens = json_integer(json.at("tokens"));
   record.result.loss = number(json.at("loss"));
   record.result.perplexity = number(json.at("perplexity"));
-  record.result.targets = json.at("targets").get<int64_t>();
+  record.result.targets = json_integer(json.at("targets"));
   record.result.seconds = number(json.at("seconds"));
   record.result.validation_complete = json.at("validation_complete").get<bool>();
   return record;
@@ -73,9 +73,9 @@ Json to_json(const RunState& state) {
 RunState run_state_from_json(const Json& json, std::string_view where) {
   try {
     RunState state;
-    state.step = json.at("step").get<int64_t>();
-    state.position = json.at("position").get<int64_t>();
-    state.evaluated_epochs = json.at("evaluated_epochs").get<int64_t>();
+    state.step = json_integer(json.at("step"));
+    state.position = json_integer(json.at("position"));
+    state.evaluated_epochs = json_integer(json.at("evaluated_epochs"));
     if (!json.at("train_loss").is_null()) state.train_loss = json.at("train_loss").get<double>();
     if (!json.at("last").is_null()) state.last = record_from_json(json.at("last"));
     if (!json.at("best").is_null()) state.best = record_from_json(json.at("best"));

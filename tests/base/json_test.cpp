@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -73,6 +74,14 @@ TEST(Json, NumbersSurviveTheText) {
                       {"third", 1.0 / 3.0},
                       {"tiny", std::numeric_limits<double>::denorm_min()}};
   EXPECT_EQ(parse_json(canonical_json(value), "here"), value);
+}
+
+TEST(Json, IntegersAreWholeAndFit) {
+  EXPECT_EQ(json_integer(Json::parse("9223372036854775807")), INT64_MAX);
+  EXPECT_EQ(json_integer(Json::parse("-9223372036854775808")), INT64_MIN);
+  for (const char* text : {"9223372036854775808", "1.0", "1e300", "\"1\"", "null", "true"}) {
+    EXPECT_THROW(json_integer(Json::parse(text)), Json::type_error) << text;
+  }
 }
 
 TEST(Json, FilesKeepTheOrderOfKeysAndNameThePath) {

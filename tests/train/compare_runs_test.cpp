@@ -227,6 +227,16 @@ TEST_F(CompareRuns, DamagedDirectoriesAreRefused) {
   expect_error(ErrorKind::kIo, {"resolved.yaml"}, again);
 }
 
+TEST_F(CompareRuns, AStepThatIsNoIntegerIsPassedOver) {
+  compare();
+  const Path metrics = directory_ / "b" / "metrics.jsonl";
+  write_file_atomically(metrics, R"({"type":"train","step":1e300,"tokens":1,"loss":1})"
+                                 "\n" +
+                                     read_file(metrics));
+  const Json curve = compare_runs(directory_ / "a", directory_ / "b")["losses"]["train_curve"];
+  EXPECT_EQ(curve["updates"], 3);
+}
+
 TEST_F(CompareRuns, TheCommandPrintsTablesAndWritesJson) {
   b_.settings.runtime.compile = false;
   b_.rates = {300, 600, 800};
