@@ -3,7 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
+
 namespace saddle::config {
+namespace {
+
+constexpr double kMaxBudget = 1e15;  // targets: far from where a double skips integers
+constexpr double kMaxEpochs = 1e6;
+
+}  // namespace
 
 double budget_targets(const Settings& settings) {
   const TrainingSettings& training = settings.training;
@@ -18,7 +26,31 @@ double epoch_targets(const Settings& settings) {
   return training.epoch_tokens_per_parameter * static_cast<double>(parameter_count(settings.model));
 }
 
+void check_budget(const Settings& settings) {
+  const double budget = budget_targets(settings);
+  const double epoch = epoch_targets(settings);
+  if (budget > kMaxBudget) {
+    fail(ErrorKind::kConfig,
+         "training.tokens_per_parameter ({}) times {} parameters is more than {} targets",
+         settings.training.tokens_per_parameter, parameter_count(settings.model), kMaxBudget);
+  }
+  const double block = static_cast<double>(settings.model.context_length);
+  if (epoch < std::min(block, budget)) {
+    fail(ErrorKind::kConfig,
+         "a virtual epoch of {} targets (training.epoch_tokens or epoch_tokens_per_parameter) is "
+         "shorter than model.context_length ({})",
+         epoch, settings.model.context_length);
+  }
+  if (budget / epoch > kMaxEpochs) {
+    fail(ErrorKind::kConfig,
+         "a budget of {} targets in virtual epochs of {} (training.epoch_tokens or "
+         "epoch_tokens_per_parameter) makes more than {} epochs",
+         budget, epoch, kMaxEpochs);
+  }
+}
+
 std::vector<int64_t> epoch_boundaries(const Settings& settings) {
+  check_budget(settings);
   const double budget = budget_targets(settings);
   const double epoch = epoch_targets(settings);
   const auto context = static_cast<double>(settings.model.context_length);

@@ -16,9 +16,13 @@ double budget_targets(const Settings& settings);
 // rounded: only the boundaries are.
 double epoch_targets(const Settings& settings);
 
+// Errors: kConfig for a budget, or a number of epochs in it, that is too large, and for epochs
+// shorter than a block.
+void check_budget(const Settings& settings);
+
 // The ends of the virtual epochs in blocks of context_length targets, cumulative:
 // boundary k = ceil(min(k * epoch, budget) / context_length), k = 1, 2, ... The last is the whole
-// budget; a last epoch that rounding leaves without a block is dropped.
+// budget; a last epoch that rounding leaves without a block is dropped. Errors: of check_budget().
 std::vector<int64_t> epoch_boundaries(const Settings& settings);
 
 // The tokens that the whole budget reads: all its blocks and the one token of lookahead.

@@ -10,9 +10,6 @@
 namespace saddle::config {
 namespace {
 
-constexpr double kMaxBudget = 1e15;  // targets: far from where a double skips integers
-constexpr double kMaxEpochs = 1e6;
-
 void check_model(const ModelSettings& model) {
   if (model.width % model.heads != 0) {
     fail(ErrorKind::kConfig, "model.width ({}) must be a multiple of model.heads ({})", model.width,
@@ -73,29 +70,6 @@ void check_workers(const Settings& settings) {
          "decentralized.num_models ({}) workers cannot share evenly: choose training.max_tokens "
          "and training.epoch_tokens as multiples of {}",
          epoch, boundary, context, workers, workers * context);
-  }
-}
-
-void check_budget(const Settings& settings) {
-  const double budget = budget_targets(settings);
-  const double epoch = epoch_targets(settings);
-  if (budget > kMaxBudget) {
-    fail(ErrorKind::kConfig,
-         "training.tokens_per_parameter ({}) times {} parameters is more than {} targets",
-         settings.training.tokens_per_parameter, parameter_count(settings.model), kMaxBudget);
-  }
-  const double block = static_cast<double>(settings.model.context_length);
-  if (epoch < std::min(block, budget)) {
-    fail(ErrorKind::kConfig,
-         "a virtual epoch of {} targets (training.epoch_tokens or epoch_tokens_per_parameter) is "
-         "shorter than model.context_length ({})",
-         epoch, settings.model.context_length);
-  }
-  if (budget / epoch > kMaxEpochs) {
-    fail(ErrorKind::kConfig,
-         "a budget of {} targets in virtual epochs of {} (training.epoch_tokens or "
-         "epoch_tokens_per_parameter) makes more than {} epochs",
-         budget, epoch, kMaxEpochs);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/settings_text.h"
+#include "support/expect_error.h"
 
 namespace saddle::config {
 namespace {
@@ -35,6 +36,15 @@ TEST(Budget, ShortOnesAreOneEpochAndEmptyLastEpochsAreDropped) {
   EXPECT_EQ(epoch_boundaries(with_overrides(
                 {"training.max_tokens=24", "training.epoch_tokens=23", "model.context_length=4"})),
             (std::vector<int64_t>{6}));
+}
+
+TEST(Budget, BoundariesOfTooManyEpochsAreRefused) {
+  Settings settings;
+  settings.training.tokens_per_parameter = 1e300;
+  expect_error(ErrorKind::kConfig, {"tokens_per_parameter"}, [&] { epoch_boundaries(settings); });
+  settings.training.max_tokens = 1'000'000'000'000;
+  settings.training.epoch_tokens = 1024;
+  expect_error(ErrorKind::kConfig, {"epochs"}, [&] { epoch_boundaries(settings); });
 }
 
 TEST(Budget, EpochsNeedNotBeWholeNumbersOfTargets) {

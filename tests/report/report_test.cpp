@@ -196,6 +196,18 @@ TEST_F(Report, EmptyAndDamagedRunsAlsoGetRows) {
   EXPECT_TRUE(record["runs"][1]["train_loss"].is_null());
 }
 
+TEST_F(Report, ARunOfEndlessEpochsIsUnreadable) {
+  PlantedRun run;
+  run.settings.training.max_tokens.reset();
+  run.settings.training.tokens_per_parameter = 1e300;
+  run.settings.training.epoch_tokens = 1;
+  run.write(sweep_ / "a");
+  const std::vector<ReportedRun> found = runs();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].status, Status::kUnreadable);
+  EXPECT_THAT(found[0].notes, ElementsAre(HasSubstr("tokens_per_parameter")));
+}
+
 TEST_F(Report, DifferingSettingsAreTheChangedOnes) {
   PlantedRun().write(sweep_ / "a");
   PlantedRun other;
