@@ -1,7 +1,5 @@
 #include "curvature/case_json.h"
 
-#include <fmt/format.h>
-
 namespace saddle::curvature {
 namespace {
 
@@ -65,10 +63,6 @@ Json to_json(const CaseResult& result) {
                {"consensus", list(result.consensus, named_json)}};
   if (result.spectrum) json["spectrum"] = to_json(*result.spectrum);
   return json;
-}
-
-std::string number_text(const Json& value, const char* format) {
-  return value.is_number() ? fmt::format(fmt::runtime(format), value.get<double>()) : "-";
 }
 
 }  // namespace saddle::curvature

@@ -2,8 +2,6 @@
 // null.
 #pragma once
 
-#include <string>
-
 #include "base/json.h"
 #include "curvature/case_result.h"
 
@@ -19,8 +17,5 @@ namespace saddle::curvature {
 //                quadratic_form / squared_norm, null for a direction that is zero
 //   spectrum     that of spectrum.h; missing if it was not requested
 Json to_json(const CaseResult& result);
-
-// A number of this JSON in a format of fmt, "-" for null.
-std::string number_text(const Json& value, const char* format);
 
 }  // namespace saddle::curvature

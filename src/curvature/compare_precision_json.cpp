@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "curvature/case_json.h"
+#include "curvature/number_text.h"
 
 namespace saddle::curvature {
 namespace {

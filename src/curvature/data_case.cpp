@@ -105,17 +105,6 @@ void take_worker(const std::vector<int32_t>& all, int64_t worker, int64_t size,
 
 }  // namespace
 
-std::string_view data_case_name(DataCaseKind kind) {
-  return kind == DataCaseKind::kSeen ? "seen" : "unseen";
-}
-
-DataCaseKind parse_data_case(std::string_view name) {
-  for (const DataCaseKind kind : {DataCaseKind::kSeen, DataCaseKind::kUnseen}) {
-    if (data_case_name(kind) == name) return kind;
-  }
-  fail(ErrorKind::kUsage, "there is no data case '{}': expected seen or unseen", name);
-}
-
 int64_t tokens_needed(const config::Settings& run, DataCaseKind kind) {
   return tokens_of(make_loader_options(run, kind, train::EpochPlan(run)));
 }

@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "config/settings.h"
+#include "curvature/data_case_kind.h"
 #include "curvature/microbatches.h"
 #include "data/cache.h"
 #include "data/loader.h"
@@ -21,12 +22,6 @@
 #include "train/update.h"
 
 namespace saddle::curvature {
-
-enum class DataCaseKind { kSeen, kUnseen };
-
-// "seen", "unseen"; parse_data_case() fails with kUsage.
-std::string_view data_case_name(DataCaseKind kind);
-DataCaseKind parse_data_case(std::string_view name);
 
 // Training tokens that a cache needs for a case of a run.
 int64_t tokens_needed(const config::Settings& run, DataCaseKind kind);

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
-#include <system_error>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,79 +24,10 @@ const Path& made(const Path& path) {
   return path;
 }
 
-std::vector<std::string> names_in(const Path& directory) {
-  std::vector<std::string> names;
-  std::error_code code;
-  for (std::filesystem::directory_iterator at(directory, code), end; !code && at != end;
-       at.increment(code)) {
-    names.push_back(at->path().filename().string());
-  }
-  if (code) fail(ErrorKind::kIo, "cannot list '{}': {}", directory.string(), code.message());
-  std::ranges::sort(names);
-  return names;
-}
-
-bool is_case_file(const std::string& name) {
-  for (const DataCaseKind kind : {DataCaseKind::kSeen, DataCaseKind::kUnseen}) {
-    const std::string end = fmt::format(".{}.json", data_case_name(kind));
-    if (!name.starts_with(".") && name.size() > end.size() && name.ends_with(end)) return true;
-  }
-  return false;
-}
-
-// Reads a file of an analysis and checks its format.
-Json read_record(const Path& path) {
-  Json json = read_json(path);
-  if (!json.is_object() || json.value("format", Json()) != kAnalysisFormat) {
-    fail(ErrorKind::kData, "{}: a file of the format '{}' was expected", path.string(),
-         kAnalysisFormat);
-  }
-  return json;
-}
-
-Json read_case(const Path& path) {
-  Json json = read_record(path);
-  for (const char* key : {"identity", "checkpoint", "epoch", "statistics"}) {
-    if (!json.contains(key) || !json[key].is_object()) {
-      fail(ErrorKind::kData, "{}: \"{}\" is missing", path.string(), key);
-    }
-  }
-  const Json& checkpoint = json["checkpoint"];
-  if (!checkpoint.value("names", Json()).is_array() || checkpoint["names"].empty() ||
-      !checkpoint.value("weights_sha256", Json()).is_string() || !checkpoint.contains("tokens") ||
-      !json.value("case", Json()).is_string()) {
-    fail(ErrorKind::kData, "{}: checkpoint or case is damaged", path.string());
-  }
-  return json;
-}
-
-auto place_in_order(const Json& content) {
-  const Json& checkpoint = content["checkpoint"];
-  const Json& tokens = checkpoint["tokens"];
-  return std::tuple(
-      tokens.is_number() ? tokens.get<double>() : std::numeric_limits<double>::infinity(),
-      checkpoint["names"][0].get<std::string>(), content["case"].get<std::string>());
-}
-
-void sort_cases(std::vector<CaseFile>& files) {
-  std::ranges::stable_sort(files, [](const CaseFile& a, const CaseFile& b) {
-    return place_in_order(a.content) < place_in_order(b.content);
-  });
-}
-
-std::vector<CaseFile> case_files(const Path& directory) {
-  std::vector<CaseFile> files;
-  for (const std::string& name : names_in(directory)) {
-    if (is_case_file(name)) files.push_back({directory / name, read_case(directory / name)});
-  }
-  sort_cases(files);
-  return files;
-}
-
 // Refuses a directory with other contents before anything is written to it.
 void check_usable(const Path& directory) {
   if (!std::filesystem::is_directory(file_status(directory))) return;
-  const std::vector<std::string> names = names_in(directory);
+  const std::vector<std::string> names = names_in_directory(directory);
   if (std::ranges::find(names, kManifest) != names.end()) {
     const Json json = read_json(directory / kManifest);
     if (json.is_object() && json.value("format", Json()) == kAnalysisFormat) return;
@@ -137,15 +65,13 @@ ResultsDirectory::ResultsDirectory(const Path& path, const Path& run, Json ident
       identity_(std::move(identity)),
       lock_(path / kLock, fmt::format("analysis into '{}'", path.string())) {
   remove_unfinished_files(path_);
-  files_ = case_files(path_);
+  files_ = read_case_files(path_);
   const Path manifest = path_ / kManifest;
   // Before the first result there is nothing to mix with other settings.
   if (!files_.empty() && std::filesystem::exists(file_status(manifest))) {
-    const Json before = read_record(manifest);
-    check_same_identity(identity_, before.value("identity", Json::object()), manifest.string());
-    for (const Json& record : before.value("cases", Json::array())) {
-      if (record.contains("file")) records_[record["file"].get<std::string>()] = record;
-    }
+    AnalysisManifest before = read_analysis_manifest(manifest);
+    check_same_identity(identity_, before.identity, manifest.string());
+    records_ = std::move(before.records);
   }
   write_tables();
 }
@@ -222,7 +148,7 @@ void ResultsDirectory::take(const ResultsDirectory& other) {
 }
 
 void ResultsDirectory::write_tables() {
-  sort_cases(files_);
+  sort_case_files(files_);
   Json cases = Json::array(), checkpoints = Json::array(), contents = Json::array();
   for (const auto& [file, content] : files_) {
     const std::string name = file.filename().string();
@@ -248,7 +174,7 @@ void ResultsDirectory::write_tables() {
 
 Json ResultsDirectory::cases(const Path& path) {
   Json contents = Json::array();
-  for (CaseFile& file : case_files(path)) contents.push_back(std::move(file.content));
+  for (CaseFile& file : read_case_files(path)) contents.push_back(std::move(file.content));
   return contents;
 }
 

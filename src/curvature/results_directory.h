@@ -20,15 +20,9 @@
 #include "curvature/analysis_checkpoints.h"
 #include "curvature/case_result.h"
 #include "curvature/data_case.h"
+#include "curvature/results_files.h"
 
 namespace saddle::curvature {
-
-inline constexpr const char* kAnalysisFormat = "saddle analysis 1";
-
-struct CaseFile {
-  Path path;
-  Json content;
-};
 
 class ResultsDirectory {
  public:

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/csv.h"
-#include "curvature/case_json.h"
+#include "curvature/number_text.h"
 
 namespace saddle::curvature {
 namespace {

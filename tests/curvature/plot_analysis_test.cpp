@@ -114,6 +114,22 @@ TEST_F(PlotAnalysis, TrainingNormsAreThoseOfTrainLines) {
                           std::pair(1000.0, 10.0)));
 }
 
+TEST_F(PlotAnalysis, ADamagedCaseIsRefused) {
+  const auto refused = [this](const Json& damage, const char* word) {
+    Json content = planted_case(4000, "seen", 0.5);
+    content.merge_patch(damage);
+    write_json(output_ / "at-4000.seen.json", content);
+    expect_error(ErrorKind::kData, {"at-4000.seen.json", word},
+                 [this] { ResultsDirectory::cases(output_); });
+  };
+  refused({{"checkpoint", {{"names", {1}}}}}, "checkpoint");
+  refused({{"checkpoint", {{"names", "final"}}}}, "checkpoint");
+  refused({{"spectrum", "x"}}, "spectrum");
+  refused({{"spectrum", {{"top_eigenvalues", {3}}}}}, "spectrum");
+  refused({{"spectrum", {{"density", {{{"nodes", {1}}, {"weights", Json::array()}}}}}}},
+          "spectrum");
+}
+
 TEST_F(PlotAnalysis, AnEmptyDirectoryIsRefused) {
   Log log = Log::silent();
   make_directories(directory_ / "empty");
