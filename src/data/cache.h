@@ -70,8 +70,14 @@ struct CacheManifest {
 // computed here.
 Json manifest_to_json(const CacheManifest& manifest);
 
-// Reads a manifest and checks its version, fields, identity, shard names and token counts; an Error
-// of kind kData names `path` and the field.
+// The SHA-256 of the canonical JSON of a manifest without its "identity". Errors: kData when a
+// string is not UTF-8.
+std::string manifest_identity(Json manifest);
+
+// Checks the version, fields, identity, shard names and token counts of a manifest; an Error of
+// kind kData names `path` and the field.
+CacheManifest manifest_from_json(const Json& json, const Path& path);
+// The same of a file; also kIo.
 CacheManifest read_manifest(const Path& path);
 
 // True when `directory` holds a manifest.json.

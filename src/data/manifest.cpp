@@ -26,11 +26,6 @@ Json split_to_json(const SplitRecord& split) {
           {"shards", shards}};
 }
 
-std::string identity_of(Json json) {
-  json.erase("identity");
-  return sha256_hex(canonical_json(json));
-}
-
 // Reads the fields of one JSON object, naming the file and the field in every complaint.
 class FieldReader {
  public:
@@ -150,6 +145,11 @@ bool is_cache(const Path& directory) {
   return std::filesystem::is_regular_file(file_status(directory / kManifestName));
 }
 
+std::string manifest_identity(Json manifest) {
+  manifest.erase("identity");
+  return sha256_hex(canonical_json(manifest));
+}
+
 Json manifest_to_json(const CacheManifest& manifest) {
   Json json = {
       {"format", kManifestFormat},
@@ -167,19 +167,22 @@ Json manifest_to_json(const CacheManifest& manifest) {
       {"train", split_to_json(manifest.train)},
       {"validation", split_to_json(manifest.validation)},
   };
-  json["identity"] = identity_of(json);
+  json["identity"] = manifest_identity(json);
   return json;
 }
 
 CacheManifest read_manifest(const Path& path) {
-  const Json json = read_json(path);
+  return manifest_from_json(read_json(path), path);
+}
+
+CacheManifest manifest_from_json(const Json& json, const Path& path) {
   const FieldReader fields(json, path, "");
   if (fields.text("format") != kManifestFormat || fields.count("version") != kCacheVersion) {
     fail(ErrorKind::kData, "{}: expected format \"{}\" version {}, found \"{}\" version {}",
          path.string(), kManifestFormat, kCacheVersion, fields.text("format"),
          fields.count("version"));
   }
-  const std::string identity = identity_of(json);
+  const std::string identity = manifest_identity(json);
   if (fields.text("identity") != identity) {
     fail(ErrorKind::kData,
          "{}: it was changed after it was written: its identity says {}, its contents give {}",

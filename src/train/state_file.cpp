@@ -11,8 +11,6 @@
 namespace saddle::train {
 namespace {
 
-constexpr const char* kMetadataKey = "saddle.state";
-
 std::string worker_prefix(int64_t worker, int64_t workers) {
   return workers == 1 ? "" : fmt::format("worker-{:03}.", worker);
 }
@@ -52,9 +50,7 @@ void save_state(const Path& path, const RunState& state, const Json& recipe,
       }
     }
   }
-  const Json metadata = {
-      {"version", kStateVersion}, {"counters", to_json(state)}, {"recipe", recipe}};
-  model::SafetensorsWriter writer(path, std::move(entries), {{kMetadataKey, metadata.dump()}});
+  model::SafetensorsWriter writer(path, std::move(entries), to_metadata({state, recipe}));
   for (int64_t n = 0; n < trained.workers(); ++n) {
     for (const auto& [prefix, arena] : parts<T>(trained)) {
       const std::string full = worker_prefix(n, trained.workers()) + prefix;
@@ -65,33 +61,16 @@ void save_state(const Path& path, const RunState& state, const Json& recipe,
   ++trained.counters.checkpoints;
 }
 
-StateFile::StateFile(const Path& path) : reader_(path) {
-  const std::string where = path.string();
-  const auto found = reader_.metadata().find(kMetadataKey);
-  if (found == reader_.metadata().end()) {
-    fail(ErrorKind::kData,
-         "{}: expected the state of a run (metadata {}), but this file has none: training cannot "
-         "go on from weights alone",
-         where, kMetadataKey);
-  }
-  const Json metadata = parse_json(found->second, where);
-  const Json version = metadata.is_object() ? metadata.value("version", Json()) : Json();
-  if (version != kStateVersion) {
-    fail(ErrorKind::kData, "{}: expected a state of version {}, found {}", where, kStateVersion,
-         version.dump());
-  }
-  recipe_ = metadata.value("recipe", Json());
-  if (!recipe_.is_object()) fail(ErrorKind::kData, "{}: the recipe is missing", where);
-  state_ = run_state_from_json(metadata.value("counters", Json()), where);
-}
+StateFile::StateFile(const Path& path)
+    : reader_(path), note_(state_note(reader_.metadata(), path.string())) {}
 
 void StateFile::check_recipe(const Json& recipe) const {
-  const std::vector<std::string> fields = config::differing_fields(recipe, recipe_);
+  const std::vector<std::string> fields = config::differing_fields(recipe, note_.recipe);
   if (fields.empty()) return;
   std::string list;
   for (const std::string& key : fields) {
     list += fmt::format("{}{} (expected {}, found {})", list.empty() ? "" : ", ", key,
-                        shown(recipe, key), shown(recipe_, key));
+                        shown(recipe, key), shown(note_.recipe, key));
   }
   fail(ErrorKind::kConfig, "{}: this state was made by another recipe: {}", path().string(), list);
 }

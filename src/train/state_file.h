@@ -11,11 +11,10 @@
 #include "base/json.h"
 #include "model/safetensors.h"
 #include "train/run_state.h"
+#include "train/state_note.h"
 #include "train/trained_model.h"
 
 namespace saddle::train {
-
-inline constexpr int64_t kStateVersion = 1;
 
 // What decides the numbers of a run: the recipe settings, the identity of its token cache
 // ("data.identity") and the number of workers ("workers").
@@ -35,7 +34,7 @@ class StateFile {
   explicit StateFile(const Path& path);
 
   const Path& path() const { return reader_.path(); }
-  const RunState& state() const { return state_; }
+  const RunState& state() const { return note_.state; }
 
   // An Error of kind kConfig that names each field in which the file's recipe differs from
   // `recipe`, with what was expected and what the file has.
@@ -47,8 +46,7 @@ class StateFile {
 
  private:
   model::SafetensorsReader reader_;
-  RunState state_;
-  Json recipe_;
+  StateNote note_;
 };
 
 }  // namespace saddle::train
