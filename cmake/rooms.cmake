@@ -19,7 +19,7 @@ if(SADDLE_SANITIZE)
   # g++ 12 sees faults in instrumented code of its own library, which are none.
   target_compile_options(saddle_flags INTERFACE
     -fsanitize=${SADDLE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
-    -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+    "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
   target_link_options(saddle_flags INTERFACE -fsanitize=${SADDLE_SANITIZE})
 endif()
 

@@ -2,9 +2,10 @@
 # Installs the Debian 12 packages for building, testing, figures and the quickstart, as root or
 # through sudo. It requests only missing packages, so it works offline when nothing is missing.
 #
-#   scripts/install-packages.sh [--lint] [--tests] [--package] [--list]
+#   scripts/install-packages.sh [--lint] [--tests] [--fuzz] [--package] [--list]
 #     --lint     also the packages of scripts/format.sh and scripts/lint.sh
 #     --tests    also the packages of some tests, which skip without them
+#     --fuzz     also the packages of scripts/fuzz.sh; its tests skip without them
 #     --package  also the packages of scripts/package.sh and scripts/fresh-machine.sh
 #     --list     print the names and install nothing
 set -euo pipefail
@@ -36,6 +37,7 @@ for argument in "$@"; do
     --lint) packages+=(clang-format clang-tidy libomp-dev) ;;
     --tests) packages+=("${for_tests[@]}") ;;
     --package) packages+=(dpkg-dev file debootstrap) ;;
+    --fuzz) packages+=(clang libclang-rt-14-dev) ;;
     --list) list_only=true ;;
     *) echo "install-packages.sh: unknown option $argument" >&2; exit 2 ;;
   esac
