@@ -121,20 +121,6 @@ int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return go_on ? 0 : 1;
 }
 
-curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr*) {
-  auto& transfer = *static_cast<Transfer*>(user);
-  int descriptor = -1;
-  const bool open = transfer.guarded([&] {
-    descriptor = transfer.options.connected_socket();
-    return descriptor >= 0;
-  });
-  return open ? descriptor : CURL_SOCKET_BAD;
-}
-
-int on_socket_made(void*, curl_socket_t, curlsocktype) {
-  return CURL_SOCKOPT_ALREADY_CONNECTED;
-}
-
 template <class Value>
 void set(CURL* handle, CURLoption option, Value value) {
   const CURLcode code = curl_easy_setopt(handle, option, value);
@@ -213,11 +199,6 @@ struct HttpClient::State {
     set(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
     set(handle, CURLOPT_XFERINFODATA, static_cast<void*>(transfer));
     set(handle, CURLOPT_NOPROGRESS, 0L);
-    if (options.connected_socket) {
-      set(handle, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
-      set(handle, CURLOPT_OPENSOCKETDATA, static_cast<void*>(transfer));
-      set(handle, CURLOPT_SOCKOPTFUNCTION, on_socket_made);
-    }
   }
 
   HttpOptions options;

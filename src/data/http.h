@@ -54,8 +54,6 @@ struct HttpOptions {
   int64_t stall_timeout_s = 60;  // a transfer below 1 kB/s for so long is taken for cut
   std::function<bool()> stop;    // looked at about once a second or more often; may be empty
   std::string certificates;      // a PEM file to trust instead of the system's; may be empty
-  // Gives a connected socket to use instead of the network, -1 for none; may be empty.
-  std::function<int()> connected_socket;
 };
 
 // Keeps its connection for further requests. For one thread.
