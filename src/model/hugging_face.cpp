@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "config/fields.h"
 #include "model/hugging_face_fields.h"
 #include "model/hugging_face_rope.h"
 
@@ -94,6 +95,21 @@ void check_plain_llama(const HuggingFaceFields& fields, const config::ModelSetti
   }
 }
 
+// The settings of a model have ranges, whoever says them.
+void check_ranges(const config::ModelSettings& model, std::string_view where) {
+  config::Settings settings;
+  settings.model = model;
+  for (const config::Field& field : config::setting_fields()) {
+    if (field.section != "model") continue;
+    const std::string text = config::yaml_text(field.write(settings));
+    config::Settings taken;
+    if (!field.read({.kind = config::Value::Kind::kPlain, .text = text}, taken)) {
+      fail(ErrorKind::kData, "{}: {} would be {}, but must be {}", where, field.key(), text,
+           field.allowed);
+    }
+  }
+}
+
 }  // namespace
 
 std::string hugging_face_name(std::string_view canonical) {
@@ -167,9 +183,9 @@ config::ModelSettings settings_from_hugging_face(const Json& config, std::string
                   fmt::format("as many as num_attention_heads ({}): no grouped keys and values",
                               model.heads));
   }
-  if (model.width % (2 * model.heads) != 0) {
+  if (model.width % model.heads != 0 || model.head_dim() % 2 != 0) {
     fields.refuse("hidden_size",
-                  fmt::format("a multiple of 2 * num_attention_heads ({})", 2 * model.heads));
+                  fmt::format("a multiple of 2 * num_attention_heads (2 * {})", model.heads));
   }
   if (fields.size("head_dim", model.head_dim()) != model.head_dim()) {
     fields.refuse("head_dim",
@@ -177,6 +193,7 @@ config::ModelSettings settings_from_hugging_face(const Json& config, std::string
   }
   check_plain_llama(fields, model);
   model.rope_theta = rope_theta_of(fields, model.head_dim());
+  check_ranges(model, where);
   return model;
 }
 

@@ -422,6 +422,8 @@ TEST_F(HuggingFace, ImportRefusesModelsThatSaddleCannotRun) {
       {"rope_parameters", {{"rope_type", "yarn"}}, {"rope_parameters: rope_type is \"yarn\""}},
       {"rope_parameters", {{"rope_theta", 1}}, {"rope_parameters: rope_theta is 1", "50000"}},
       {"hidden_size", 6, {"hidden_size is 6", "multiple of 2 * num_attention_heads"}},
+      {"num_hidden_layers", 5000, {"model.layers would be 5000", "from 1 to 1024"}},
+      {"num_attention_heads", int64_t{1} << 62, {"num_attention_heads"}},
       {"hidden_size", "8", {"hidden_size is \"8\""}},
       {"hidden_size", nullptr, {"hidden_size is null"}},
       {"vocab_size", 12, {"model.embed_tokens.weight", "[11, 8]", "[12, 8]"}},
