@@ -345,7 +345,9 @@ TEST_F(DriverTest, WorkThatWouldRunAnotherProgramIsRefused) {
   write_file_atomically(directory_ / "saddle", "another one");
   expect_error(ErrorKind::kConfig, {(directory_ / "saddle").string(), "submission.json"},
                [&] { check_program(submission, record()); });
-  submission.work[1].attempts.push_back({.id = "7"});  // its job runs already
+  Attempt running;
+  running.id = "7";
+  submission.work[1].attempts.push_back(running);
   check_program(submission, record());
 }
 

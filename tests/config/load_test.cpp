@@ -118,7 +118,7 @@ TEST(Load, ATildeInFrontOfAPathIsTheHomeDirectory) {
   const Home home("/home/user");
   const Settings file = from_yaml("data: {cache: ~/c4, source: '~/text/*.gz', revision: ~/main}\n");
   EXPECT_EQ(file.data.cache, "/home/user/c4");
-  EXPECT_EQ(file.data.source, "/home/user/text/*.gz");
+  EXPECT_EQ(file.data.source, Texts{"/home/user/text/*.gz"});
   EXPECT_EQ(file.data.revision, "~/main") << "which is no path";
   const Settings set = with_overrides(
       {"data.tokenizer=~/t.model", "data.download_dir=~", "runtime.output_dir=./~user/runs~/1"});

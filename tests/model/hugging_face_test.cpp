@@ -402,12 +402,12 @@ TEST_F(HuggingFace, AFailedImportLeavesNothing) {
 
 TEST_F(HuggingFace, ImportRefusesModelsThatSaddleCannotRun) {
   const Json good = config();
-  struct Case {
+  struct Refusal {
     std::string key;
     Json value;
     std::vector<std::string> message;
   };
-  const std::vector<Case> cases = {
+  const std::vector<Refusal> cases = {
       {"num_key_value_heads", 1, {"num_key_value_heads is 1", "num_attention_heads (2)"}},
       {"head_dim", 8, {"head_dim is 8", "(4)"}},
       {"hidden_act", "gelu", {"hidden_act is \"gelu\"", "\"silu\""}},
@@ -431,7 +431,7 @@ TEST_F(HuggingFace, ImportRefusesModelsThatSaddleCannotRun) {
       {"num_hidden_layers", 1, {"model.layers.1", "not one of this model"}},
       {"intermediate_size", 7, {"mlp.gate_proj.weight", "[6, 8]", "[7, 8]"}},
   };
-  for (const Case& row : cases) {
+  for (const Refusal& row : cases) {
     write_json(folder_ / "config.json", good);
     set(row.key, row.value);
     SCOPED_TRACE(row.key + " " + row.value.dump());

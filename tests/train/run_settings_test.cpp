@@ -19,7 +19,7 @@ class RunSettings : public ::testing::Test {
   RunSettings() {
     make_directories(run_);
     settings_.data.cache = "work/c4";
-    settings_.data.source = "/text";
+    settings_.data.source = {"/text"};
     settings_.data.tokenizer = "..";  // which is there, wherever the test runs
     settings_.runtime.seed = 7;
     write_file_atomically(run_ / "resolved.yaml", config::to_yaml(settings_));
@@ -34,7 +34,7 @@ TEST_F(RunSettings, ARelativePathThatIsNotHereIsOneOfTheFolderThatTheRunWasStart
   write_json(run_ / "environment.json", {{"started_in", directory_.path().string()}});
   const config::Settings settings = run_settings(run_);
   EXPECT_EQ(settings.data.cache, directory_ / "work/c4");
-  EXPECT_EQ(settings.data.source, "/text");
+  EXPECT_EQ(settings.data.source, std::vector<std::string>{"/text"});
   EXPECT_EQ(settings.data.tokenizer, "..");
   EXPECT_EQ(settings.runtime.seed, 7);
   expect_error(ErrorKind::kData, {(directory_ / "work/c4").string()},
