@@ -3,14 +3,14 @@
 # runs the quickstart there as root. It ends with the lines and the exit code of the quickstart.
 #
 #   sudo scripts/fresh-machine.sh [--output FOLDER] [--keep] [--command COMMAND | --package FILE.deb]
-#     --output FOLDER    where (default: build/fresh-machine); new, empty or of an earlier run
+#     --output FOLDER    where (default: build/fresh-machine); new, empty, or from an earlier run
 #     --command COMMAND  run this in the copied tree instead of scripts/quickstart.sh
-#     --package FILE     install and try this package there: scripts/try-package.sh
-#     --keep             leave the machine in the folder, to look at
+#     --package FILE     install and test this package there: scripts/try-package.sh
+#     --keep             keep the machine in the folder for inspection
 #
-# Packages come from the archives of Debian 12 that apt of this machine uses, through the same proxy
-# and with the same certificates. What runs inside sees its own processes, mounts and files, and this
-# machine's network and processors. All of it ends with this script, and the mounts with it.
+# Packages come from the Debian 12 archives that apt of this machine uses, through the same proxy and
+# with the same certificates. Programs inside see their own processes, mounts and files, but the network
+# and processors of this machine. All of them, and the mounts, end with this script.
 set -euo pipefail
 
 release=bookworm
@@ -38,7 +38,7 @@ stop() {
 
 ((EUID == 0)) || stop "this needs root, to mount and to change the root directory: use sudo"
 [[ -z "$package" || -f "$package" ]] || stop "there is no file $package"
-# The folder is ours when it holds our lock file; nothing else that is there is touched.
+# The folder belongs to this script if it holds its lock file; nothing else in it is touched.
 lock="$folder/fresh-machine.lock"
 root="$folder/root"
 made_folder=false
@@ -57,7 +57,7 @@ flock --nonblock "$lock_file" || stop "$folder is in use by another run of this 
 if $made_folder; then echo "fresh-machine.sh made this folder" >"$lock"; fi
 
 running=
-# Ends what runs inside, then deletes the machine.
+# Ends the programs inside, then deletes the machine.
 clean_up() {
   local status=$?
   trap '' INT TERM HUP
@@ -79,8 +79,8 @@ trap 'exit 143' TERM
 
 command -v debootstrap >/dev/null || scripts/install-packages.sh --package
 
-# in_namespaces COMMAND...: becomes it. Its mounts are its own, and all its processes end with this
-# script, however that ends.
+# in_namespaces COMMAND...: executes it in place of this process. Its mounts are private, and all its
+# processes end with this script, however that ends.
 in_namespaces() {
   exec setpriv --pdeathsig KILL \
     unshare --mount --propagation private --pid --fork --kill-child -- "$@" </dev/null
@@ -140,9 +140,9 @@ if [[ -d /usr/local/share/ca-certificates ]]; then  # for other programs, once c
   cp -r /usr/local/share/ca-certificates "$root/usr/local/share/"
 fi
 
-# The last commit, as a clone of it has it.
+# The last commit, as a clean clone.
 if [[ -n "$(git -c safe.directory='*' status --porcelain --untracked-files=no)" ]]; then
-  echo "fresh-machine.sh: changes that are not committed are not copied" >&2
+  echo "fresh-machine.sh: uncommitted changes are not copied" >&2
 fi
 git -c safe.directory='*' clone --quiet --no-local . "$root/root/saddle"
 git -C "$root/root/saddle" remote remove origin
@@ -151,8 +151,8 @@ if [[ -n "$package" ]]; then
   command="scripts/try-package.sh '/root/$(basename "$package")'"
 fi
 
-# Runs as the first process of the machine: mounts what a running system has, then the command. A new
-# /proc is refused where this machine's own is partly covered, as in some containers.
+# The first process of the machine: makes the mounts of a running system, then runs the command. A new
+# /proc is refused if this machine's own is partly covered, as in some containers.
 read -r -d '' start <<'END' || true
   root=$1
   shift

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets (docs/fuzzing.md) with clang's libFuzzer under build/fuzz, runs each of them
-# for a while and prints a line for each. Ends with 1 when a target showed a fault, with 77 when no
-# clang++ with libFuzzer is on this machine (scripts/install-packages.sh --fuzz).
+# for a while and prints one line per target. Exits with 1 if a target found a fault, with 77 if this
+# machine has no clang++ with libFuzzer (scripts/install-packages.sh --fuzz installs it).
 #
 #   scripts/fuzz.sh [--seconds S] [--jobs N] [--build-only | --no-build] [TARGET...]
-#     --seconds S   of each target (default: 60)
+#     --seconds S   run time of each target (default: 60)
 #     --jobs N      compile with N jobs (default: one per core)
-#     --build-only  do not run them
-#     --no-build    run what was built before
+#     --build-only  do not run the targets
+#     --no-build    run the existing build
 #     TARGET        a folder of tests/fuzz (default: all)
 #
-# What a target learns is kept in build/fuzz/corpus/TARGET, and bytes that show a fault in
+# New corpus files are kept in build/fuzz/corpus/TARGET, and bytes that trigger a fault in
 # build/fuzz/found/TARGET.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -45,7 +45,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 program=build/fuzz/tests/fuzz/saddle_fuzz
 
-# The compiler has the runtime when a program that does nothing links.
+# The compiler has the runtime if a program that does nothing links.
 find_compiler() {
   local compiler
   echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' \
@@ -70,7 +70,7 @@ elif [[ ! -x "$program" ]]; then
 fi
 $execute || exit 0
 
-# Readers that only read files are given them in memory where there is such a folder.
+# Readers that need files get them in a memory file system, if there is one.
 files=$scratch
 if [[ -d /dev/shm && -w /dev/shm ]]; then
   files=$(mktemp -d -p /dev/shm)

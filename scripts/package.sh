@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds saddle in build/package and makes a Debian package of it: the program, its manual page,
-# completion for bash, settings files and documentation.
+# Builds saddle in build/package and makes a Debian package of it: the program, its manual page, bash
+# completion, settings files and documentation.
 #
 #   scripts/package.sh [--native] [--jobs N] [--output FOLDER]
 #     --native         for the processor of this machine; without it, for x86-64 with AVX2
@@ -8,7 +8,7 @@
 #     --output FOLDER  where the package is written (default: build/package)
 #
 # The version is that of the project, with the time and the revision of the last commit.
-# `scripts/fresh-machine.sh --package FILE` installs and tries it on a fresh Debian 12.
+# `scripts/fresh-machine.sh --package FILE` installs and tests it on a fresh Debian 12.
 set -euo pipefail
 
 native=OFF

@@ -4,8 +4,8 @@
 # under quickstart/ and build/release.
 #
 #   scripts/quickstart.sh [--jobs N] [--set key=value]... [--program FILE] [--config FILE]
-#     --program FILE  use this program, an installed one for example: nothing is installed or built
-#     --config FILE   settings in place of configs/quickstart.yaml
+#     --program FILE  use this program, for example an installed one; nothing is installed or built
+#     --config FILE   settings to use instead of configs/quickstart.yaml
 #
 # Running it again reuses the text, the tokenizer and the cache, and trains in a new run directory.
 set -euo pipefail

@@ -4,8 +4,8 @@
 #   scripts/test.sh [--all] [--jobs N] [--minutes M]
 #     --all        also runs every test, except those on a real Slurm, under the address and
 #                  undefined-behaviour sanitizers, those of the loader and the trainer under the
-#                  thread sanitizer, and those that compute once more without the instructions that
-#                  this processor has beyond AVX2
+#                  thread sanitizer, and the numerical tests again without the instructions that this
+#                  processor has beyond AVX2
 #     --jobs N     compile and test with N jobs (default: one per core)
 #     --minutes M  stop and fail when everything together takes longer (default: 60)
 #
@@ -86,7 +86,7 @@ if $all; then
   # libgomp is not instrumented and its barriers look like races, so its loops run on one thread here.
   # This tests the threads of the loader and the trainer.
   OMP_NUM_THREADS=1 run_preset tsan "data_tests train_tests" -L '^(data|train)$'
-  # The release build is for this processor; tolerances must hold on those with AVX2 alone, too.
+  # The release build is for this processor; tolerances must also hold on those with only AVX2.
   if grep -qw avx512f /proc/cpuinfo; then
     run_preset portable "ops_tests model_tests train_tests curvature_tests" \
       -L '^(ops|model|train|curvature)$'

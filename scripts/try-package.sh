@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs a package of scripts/package.sh on this machine and tries it as its users would: the
-# manual page, completion, the documented places, and the commands of the quickstart on half its
-# budget; then removes it. For machines to throw away: scripts/fresh-machine.sh --package FILE.
+# Installs a package made by scripts/package.sh on this machine and tests it as a user would: the
+# manual page, completion, the documented paths, and the commands of the quickstart with a smaller
+# budget; then removes it. Only for disposable machines: scripts/fresh-machine.sh --package FILE.
 #
 #   scripts/try-package.sh FILE.deb     (as root)
 set -euo pipefail

@@ -73,7 +73,8 @@ void add_protocol(CLI::App& command, bench::Protocol& protocol) {
   add_number(command, "--steps", protocol.steps, {1}, "Updates of a window")
       ->type_name("N")
       ->capture_default_str();
-  add_number(command, "--windows", protocol.windows, {1}, "Timed windows; the median counts")
+  add_number(command, "--windows", protocol.windows, {1, kMaxSamples},
+             "Timed windows; the median counts")
       ->type_name("N")
       ->capture_default_str();
 }

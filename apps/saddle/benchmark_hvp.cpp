@@ -87,7 +87,8 @@ void add_candidate(CLI::App& program, Action& action) {
              "Sequences of the batch")
       ->type_name("B")
       ->capture_default_str();
-  add_number(*command, "--directions", values->candidate.directions, {1}, "Random directions")
+  add_number(*command, "--directions", values->candidate.directions, {1, kMaxSamples},
+             "Random directions")
       ->type_name("N")
       ->capture_default_str();
   add_number(*command, "--rounds", values->candidate.rounds, {1}, "Timed rounds")
@@ -115,7 +116,7 @@ void add_benchmark_hvp(CLI::App& program, Action& action) {
              "Sequences of a batch, each tried")
       ->type_name("B...")
       ->capture_default_str();
-  add_number(*command, "--directions", values->options.directions, {1},
+  add_number(*command, "--directions", values->options.directions, {1, kMaxSamples},
              "Random directions, all at once")
       ->type_name("N")
       ->capture_default_str();

@@ -53,7 +53,7 @@ void add_benchmark_worker(CLI::App& program, Action& action) {
   add_number(*command, "--steps", values->options.steps, {1}, "Updates of a timed window")
       ->type_name("N")
       ->capture_default_str();
-  add_number(*command, "--windows", values->options.windows, {1},
+  add_number(*command, "--windows", values->options.windows, {1, kMaxSamples},
              "Timed windows; the median counts")
       ->type_name("N")
       ->capture_default_str();

@@ -83,7 +83,7 @@ void add_sample_options(CLI::App& command, std::string& noise_samples, int64_t& 
                   "Optimizer batches whose gradient noise is a direction; capped at what there is")
       ->type_name("N|all")
       ->capture_default_str();
-  add_number(command, "--random-samples", random_samples, {0},
+  add_number(command, "--random-samples", random_samples, {0, kMaxSamples},
              "Directions of independent random signs")
       ->type_name("N")
       ->capture_default_str();

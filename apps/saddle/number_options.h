@@ -17,6 +17,7 @@ namespace saddle::app {
 inline constexpr int64_t kMaxSequences = 65536;
 inline constexpr int64_t kMaxThreads = 1024;
 inline constexpr int64_t kMaxWorkers = 1000;
+inline constexpr int64_t kMaxSamples = 1'000'000;  // results in memory together
 inline constexpr double kMaxMemoryGib = 1e6;
 
 // Each refuses, as a usage error that names the text, what `allowed` does not hold.

@@ -39,8 +39,8 @@ class Section {
   void add_at(std::string_view name, Place place, Type type, Role role, std::string_view meaning) {
     const auto member = member_;
     constexpr bool kPathList = std::is_same_v<Type, PathList>;
-    constexpr bool kPath = kPathList || std::is_same_v<Type, PathText> ||
-                           std::is_same_v<Type, Nullable<PathText>>;
+    constexpr bool kPath =
+        kPathList || std::is_same_v<Type, PathText> || std::is_same_v<Type, Nullable<PathText>>;
     constexpr bool kText = kPath || std::is_same_v<Type, Text> || std::is_same_v<Type, Url> ||
                            std::is_same_v<Type, Nullable<Text>>;
     fields_.push_back(
@@ -90,15 +90,15 @@ void add_data(std::vector<Field>& fields) {
               "for prepare: folder, glob or file of documents (.json, .jsonl, also with .gz), or a "
               "list of them; their names say train or validation");
   section.add("validation_source", &S::validation_source, PathList{}, Role::kExecution,
-              "the same for validation: data.source then names the training files, whatever they "
-              "are called");
+              "the same for validation; data.source then names only training files, whatever their "
+              "names");
   section.add("dataset", &S::dataset, Nullable{Text{}}, Role::kExecution,
               "published dataset (c4) that prepare downloads instead of reading data.source");
   section.add("revision", &S::revision, Text{}, Role::kExecution,
               "branch, tag or commit of data.dataset");
   section.add("base_url", &S::base_url, Url{}, Role::kExecution,
               "where data.dataset is published, as https://HOST; http:// only for this machine or "
-              "a trusted network; records leave out the login of https://USER:PASSWORD@HOST");
+              "a trusted network; records omit the login of https://USER:PASSWORD@HOST");
   section.add("download_dir", &S::download_dir, PathText{}, Role::kExecution,
               "directory that keeps the downloaded files, under data.dataset/data.revision");
   section.add("tokenizer", &S::tokenizer, Nullable{PathText{}}, Role::kExecution,

@@ -30,7 +30,7 @@ data::TokenCache open_studied_cache(const Path& run, const config::Settings& set
 std::unique_ptr<DataCase> open_data_case(const data::TokenCache& cache,
                                          const config::Settings& settings, DataCaseKind kind);
 
-// More random directions or start vectors than this are a mistake: their results alone would fill
+// More random directions or start vectors than this are a mistake: even their results would fill
 // the memory.
 inline constexpr int64_t kMostSamples = 1'000'000;
 inline constexpr int64_t kMostSequences = 65536;  // of a batch, as training.micro_batch_size allows

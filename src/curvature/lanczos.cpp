@@ -12,8 +12,8 @@
 namespace saddle::curvature {
 namespace {
 
-// The rounding of a product with a vector of norm 1, in units of the last place of the operator's
-// size: each of its numbers goes through some tens of sums.
+// The rounding of a product with a vector of norm 1, in units in the last place of the operator's
+// size: each of its numbers goes through a few tens of sums.
 constexpr double kRounding = 100;
 
 template <class T>

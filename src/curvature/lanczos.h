@@ -24,14 +24,14 @@ struct Tridiagonal {
   // [i] couples i and i + 1; the last one is the norm of the remainder after the last vector, 0 if
   // the Krylov subspace of the start vector is exhausted. As many entries as the diagonal has.
   std::vector<double> off_diagonal;
-  // Norms of this size are rounding: what a product of T is off by, for the size of the operator.
+  // Norms of this size are rounding: the error of a product in T, for the size of the operator.
   double rounding = 0;
 };
 
 struct RitzValue {
   double value = 0;
   // |A u - value u| of the Ritz vector u: some eigenvalue is that near. At least the rounding of
-  // the products, which tell no less.
+  // the products.
   double residual = 0;
   double weight = 0;  // of the quadrature; all weights sum to 1
 };

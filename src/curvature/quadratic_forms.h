@@ -48,7 +48,7 @@ class QuadraticForms {
                                              const Progress& progress);
 
  protected:
-  // The same, for directions as they are.
+  // The same, for unscaled directions.
   virtual std::optional<std::vector<double>> measure_scaled(Microbatches& microbatches,
                                                             const backend::Arena<T>& directions,
                                                             int64_t count,

@@ -29,7 +29,7 @@ Json read_record(const Path& path) {
   return json;
 }
 
-// The list at a key of an object; an empty one when there is none, or null when it is no list.
+// The list at a key of an object; empty if there is none, null if it is not a list.
 Json list_at(const Json& object, const char* key) {
   const Json list = object.value(key, Json::array());
   return list.is_array() ? list : Json();

@@ -16,12 +16,12 @@ struct CaseFile {
   Json content;
 };
 
-// The case files of a directory, in the order of tokens, names and cases. What the tables and the
-// figures read of them has the type that it must have. Errors: kIo; kData for a damaged file.
+// The case files of a directory, in the order of tokens, names and cases. All fields that tables
+// and figures use have the right type. Errors: kIo; kData for a damaged file.
 std::vector<CaseFile> read_case_files(const Path& directory);
 void sort_case_files(std::vector<CaseFile>& files);
 
-// What a manifest.json of this format says.
+// The contents of a manifest.json of this format.
 struct AnalysisManifest {
   Json identity;                  // an object
   Json records = Json::object();  // of the cases, by file name

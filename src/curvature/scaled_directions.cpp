@@ -10,7 +10,7 @@
 namespace saddle::curvature {
 namespace {
 
-// Such that 2^exponent `mean_square`^(1/2) is in [1, 2); 0 where there is none.
+// The exponent for which 2^exponent `mean_square`^(1/2) is in [1, 2); 0 if there is none.
 template <class T>
 int scaling_exponent(double mean_square) {
   if (!std::isfinite(mean_square) || mean_square <= 0) return 0;

@@ -70,7 +70,7 @@ TEST(NumberOptions, TheMessageHasTheTextAndTheRange) {
        "--vocab-size: '65537' is not an integer from 2 to 65536 (see saddle tokenizer train "
        "--help)"},
       {"analyze --random-samples 9223372036854775808",
-       "--random-samples: '9223372036854775808' is not an integer from 0 to "},
+       "--random-samples: '9223372036854775808' is not an integer from 0 to 1000000"},
       {"generate --seed 18446744073709551615",
        "--seed: '18446744073709551615' is not an integer from 0 to 9223372036854775807"},
       {"generate --top-p 1.5", "--top-p: '1.5' is not a number greater than 0 and at most 1"},
@@ -101,16 +101,19 @@ TEST(NumberOptions, ZerosInFrontChangeNothing) {
 TEST(NumberOptions, CountsThatWouldFillTheMemoryAreRefused) {
   const std::string many = "1000000000000";
   expect_refused("analyze --run x --output y --random-samples " + many,
-                 "--random-samples is " + many + ": at least 0 and at most 1000000");
+                 "--random-samples: '" + many + "' is not an integer from 0 to 1000000");
   expect_refused("analyze --run x --output y --hvp-batch-size " + many, "from 0 to 65536");
-  expect_refused("analyze --run x --output y --threads 100000", "--threads: '100000' is not an integer from 0 to 1024");
+  expect_refused("analyze --run x --output y --threads 100000",
+                 "--threads: '100000' is not an integer from 0 to 1024");
   const std::string precision = "compare-precision --run x --checkpoint c --output y ";
-  expect_refused(precision + "--random-samples " + many, "at most 1000000");
-  expect_refused(precision + "--threads 100000", "--threads: '100000' is not an integer from 0 to 1024");
-  expect_refused("benchmark-hvp --directions " + many, "--directions is " + many);
+  expect_refused(precision + "--random-samples " + many, "from 0 to 1000000");
+  expect_refused(precision + "--threads 100000",
+                 "--threads: '100000' is not an integer from 0 to 1024");
+  expect_refused("benchmark-hvp --directions " + many, "from 1 to 1000000");
   expect_refused("benchmark-hvp --batch-sizes " + many, "from 1 to 65536");
-  expect_refused("benchmark --data-mode synthetic --output x --windows " + many, "1 to 1000000");
-  expect_refused("benchmark-worker --output x.json --windows " + many, "1 to 1000000");
+  expect_refused("benchmark --data-mode synthetic --output x --windows " + many,
+                 "from 1 to 1000000");
+  expect_refused("benchmark-worker --output x.json --windows " + many, "from 1 to 1000000");
 }
 
 }  // namespace

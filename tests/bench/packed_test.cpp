@@ -141,10 +141,10 @@ TEST(PackedBenchmark, RefusesItInTheCommandItself) {
 // All numbers of workers are looked at before the first one costs time.
 TEST(PackedBenchmark, RefusesWrongNumbersOfWorkersBeforeAnyRuns) {
   const TemporaryDirectory directory;
-  for (const auto& [numbers, message] :
-       std::vector<std::pair<std::string, std::string>>{{"2 0", "--num-models has 0"},
-                                                        {"2 1001", "has 1001"},
-                                                        {"2 3 2", "has 2 a second time"}}) {
+  for (const auto& [numbers, message] : std::vector<std::pair<std::string, std::string>>{
+           {"2 0", "--num-models: '0' is not"},
+           {"2 1001", "'1001' is not an integer from 1 to 1000"},
+           {"2 3 2", "has 2 a second time"}}) {
     const ProgramResult result =
         run_saddle("benchmark-packed --num-models " + numbers + " --output " +
                    (directory / "out").string() + kSmallWorkers);

@@ -30,7 +30,7 @@ Settings unusual_settings() {
             .dataset = "null",
             .revision = "v1",
             .base_url = "http://127.0.0.1:8000",
-            .download_dir = "~",
+            .download_dir = "./~",
             .tokenizer = " 12 ",
             .shard_tokens = 1000,
             .shuffle_buffer = 1,
@@ -71,7 +71,7 @@ Settings unusual_settings() {
                .compile_mode = CompileMode::kMaxAutotune,
                .sdpa_backend = SdpaBackend::kCudnn,
                .threads = 7,
-               .output_dir = "~",
+               .output_dir = "./~",
                .telemetry = true};
   return s;
 }

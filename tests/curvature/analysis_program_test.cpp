@@ -103,7 +103,8 @@ TEST_F(AnalysisProgram, BadCommandLines) {
     EXPECT_EQ(result.exit_code, exit_code(kind)) << result.errors;
     EXPECT_THAT(result.errors, HasSubstr(part));
   };
-  expect_failure("--noise-samples some", ErrorKind::kUsage, "--noise-samples is 'some'");
+  expect_failure("--noise-samples some", ErrorKind::kUsage,
+                 "--noise-samples, unless it is 'all': 'some' is not an integer");
   expect_failure("--noise-samples 0", ErrorKind::kUsage, "--noise-samples is 0");
   expect_failure("--method guess", ErrorKind::kUsage, "guess");
   expect_failure("--data-case other", ErrorKind::kUsage, "--data-case");

@@ -374,9 +374,10 @@ TEST_F(PrecisionStudyTest, BadCommandLines) {
   expect_failure("--checkpoint final --noise-samples some", ErrorKind::kUsage, "'some'");
   expect_failure("--checkpoint final --noise-samples 0", ErrorKind::kUsage, "--noise-samples is 0");
   expect_failure("--checkpoint final --random-samples -1", ErrorKind::kUsage,
-                 "--random-samples is -1");
+                 "--random-samples: '-1' is not");
   expect_failure("--checkpoint final --data-case both", ErrorKind::kUsage, "--data-case");
-  expect_failure("--checkpoint final --memory-gib 0", ErrorKind::kUsage, "--memory-gib is 0");
+  expect_failure("--checkpoint final --memory-gib 0", ErrorKind::kUsage,
+                 "--memory-gib: '0' is not");
   expect_failure("--checkpoint epoch-001", ErrorKind::kConfig, "epoch-001");
   EXPECT_FALSE(std::filesystem::exists(options().output));
 }

@@ -325,7 +325,7 @@ TEST(MeasuredCase, RefusesNumbersThatAreNotFinite) {
   options.noise_samples = 0;
   expect_error(ErrorKind::kNumeric, {"direction mine", "inf"},
                [&] { small.measure(data, options, directions); });
-  // The form of a finite direction is finite, though products of its tangents are not in float.
+  // The form of a finite direction is finite, although products of its tangents overflow float.
   const auto curvature_along = [&](float number) {
     directions.own = {{"mine", [number](backend::Arena<float>& lanes, int64_t lane) {
                          train::plant<float>(lanes, "norm.weight", lane, number);

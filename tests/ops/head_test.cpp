@@ -92,9 +92,9 @@ TEST(Head, MatchesLinearAndCrossEntropy) {
   expect_head_matches_stored_logits<float>(2e-4);
 }
 
-// Losses alone take a row of scratch for each thread of the context, whatever the number of the
-// thread that calls.
-TEST(Head, MayBeCalledByEveryThreadOfATeamWithAContextOfItsOwn) {
+// head_loss() uses a row of scratch for each thread of the context, whatever the number of the
+// calling thread.
+TEST(Head, MayBeCalledByEveryThreadOfATeamWithItsOwnContext) {
   const auto losses_of = [] {
     Context context(1);
     const auto x = random_tensor<float>(context, kWorkers, kManyRows, kWidth, 1);

@@ -14,8 +14,8 @@ class ChildProcess {
  public:
   static constexpr int kThrew = 99;
 
-  // Runs `work`, whose result is the exit status; an exception ends it with kThrew. Signals that
-  // ask to stop are not ignored there, whoever ran the tests.
+  // Runs `work`, whose result is the exit status; an exception ends it with kThrew. The process
+  // does not ignore signals that ask to stop, even if the tests do.
   template <class Work>
   explicit ChildProcess(Work work) : id_(::fork()) {
     if (id_ != 0) return;

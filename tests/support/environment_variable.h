@@ -1,4 +1,4 @@
-// A variable of the environment for the time of a scope, for programs that are started in it.
+// Sets an environment variable for the duration of a scope, for programs started in it.
 #pragma once
 
 #include <cstdlib>
