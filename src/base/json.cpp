@@ -93,6 +93,14 @@ Json read_json(const Path& path) {
   return parse_json(read_file(path), path.string());
 }
 
+Json read_json_object(const Path& path) {
+  Json json = read_json(path);
+  if (!json.is_object()) {
+    fail(ErrorKind::kData, "{}: expected a JSON object, found {}", path.string(), json.type_name());
+  }
+  return json;
+}
+
 std::string canonical_json(const Json& value) {
   // nlohmann::json keeps its keys in a std::map, so the conversion sorts them at every level.
   return exact_text(nlohmann::json(value), -1, "a value");

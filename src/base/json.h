@@ -24,6 +24,8 @@ int64_t json_integer(const Json& value);
 // Parses `text`; an Error of kind kData that names `where` and the position of the fault.
 Json parse_json(std::string_view text, std::string_view where);
 Json read_json(const Path& path);
+// The same, and kData when it is anything but an object.
+Json read_json_object(const Path& path);
 
 // One line without spaces and with the keys sorted: the form that identities are hashed in. Errors:
 // kData when a string is not UTF-8.

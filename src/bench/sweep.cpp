@@ -133,6 +133,24 @@ void check_names(const Json& there, const SweepPlan& plan) {
   }
 }
 
+// Errors: kConfig for the record of another sweep; kData for a damaged one.
+void check_record(const Path& path, const SweepPlan& plan) try {
+  const Json record = read_json(path);
+  const Json there = record.at("identity");
+  std::string list;
+  for (const std::string& key : config::differing_fields(there, plan.identity)) {
+    list += fmt::format("{}{} (there {}, now {})", list.empty() ? "" : ", ", key,
+                        there.value(key, Json()).dump(), plan.identity.value(key, Json()).dump());
+  }
+  if (!list.empty()) {
+    fail(ErrorKind::kConfig, "'{}' holds another sweep: {}; choose a new --output",
+         plan.directory.string(), list);
+  }
+  check_names(record.value("runs", Json::array()), plan);
+} catch (const Json::exception& error) {
+  fail(ErrorKind::kData, "{}: the record of the sweep is damaged: {}", path.string(), error.what());
+}
+
 }  // namespace
 
 GridAxis parse_axis(std::string_view text) {
@@ -216,19 +234,8 @@ RunProgress run_progress(const SweepRun& run) {
 void claim_sweep_directory(const SweepPlan& plan) {
   const Path path = plan.directory / "sweep.json";
   if (std::filesystem::exists(file_status(path))) {
-    const Json record = read_json(path);
-    const Json there = record.value("identity", Json::object());
-    std::string list;
-    for (const std::string& key : config::differing_fields(there, plan.identity)) {
-      list += fmt::format("{}{} (there {}, now {})", list.empty() ? "" : ", ", key,
-                          there.value(key, Json()).dump(), plan.identity.value(key, Json()).dump());
-    }
-    if (list.empty()) {
-      check_names(record.value("runs", Json::array()), plan);
-      return;
-    }
-    fail(ErrorKind::kConfig, "'{}' holds another sweep: {}; choose a new --output",
-         plan.directory.string(), list);
+    check_record(path, plan);
+    return;
   }
   Json runs = Json::array();
   for (const SweepRun& run : plan.runs) {
@@ -252,7 +259,7 @@ Json sweep_row(const SweepPlan& plan, const SweepRun& run) {
       break;
   }
   const Path path = run.directory / "result.json";
-  const Json result = read_json(path);
+  const Json result = read_json_object(path);
   const auto at = [&](const char* key, const char* inner = nullptr) -> Json {
     const Json value = result.value(key, Json());
     if (inner == nullptr || !value.is_object()) return value;

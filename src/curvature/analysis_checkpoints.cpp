@@ -53,7 +53,7 @@ Path file_of(const Path& run, const std::string& name) {
 bool of_run(const Path& run, const config::Settings& settings, Json recipe) {
   const Path file = run / "environment.json";
   const Json environment =
-      std::filesystem::exists(file_status(file)) ? read_json(file) : Json::object();
+      std::filesystem::exists(file_status(file)) ? read_json_object(file) : Json::object();
   const Json identity = environment.value("data_identity", Json());
   if (!identity.is_string()) recipe.erase("data.identity");
   Json expected =

@@ -124,6 +124,9 @@ double measured_seconds_per_work(const Path& directory, const Json& identity) {
     fail(ErrorKind::kConfig, "'{}' is not the directory of an analysis", directory.string());
   }
   const Json there = manifest.value("identity", Json::object());
+  if (!there.is_object()) {
+    fail(ErrorKind::kData, "{}: the identity of the analysis is damaged", directory.string());
+  }
   check_same_identity(speed_fields(identity), speed_fields(there),
                       (directory / "manifest.json").string());
   double seconds = 0, work = 0;

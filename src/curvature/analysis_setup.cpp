@@ -36,7 +36,7 @@ data::TokenCache open_studied_cache(const Path& run, const config::Settings& set
   config::Settings chosen = settings;
   if (other) chosen.data.cache = other->string();
   data::TokenCache cache = train::open_cache(chosen);
-  const Json environment = read_json(run / "environment.json");
+  const Json environment = read_json_object(run / "environment.json");
   const Json identity = environment.value("data_identity", Json());
   if (!identity.is_string() || identity == cache.identity()) return cache;
   if (!other) {

@@ -118,10 +118,13 @@ class PrecisionStudy {
         !json.value("comparisons", Json()).is_array()) {
       fail(ErrorKind::kData, "{}: a file of the format '{}' was expected", file_.string(), kFormat);
     }
-    check_same_identity(identity_, json.value("identity", Json::object()), file_.string());
+    const Json identity = json.value("identity", Json::object());
+    if (!identity.is_object()) fail(ErrorKind::kData, "{}: identity is damaged", file_.string());
+    check_same_identity(identity_, identity, file_.string());
     comparisons_ = json["comparisons"];
     for (const Json& comparison : comparisons_) {
-      const Json checkpoint = comparison.value("checkpoint", Json());
+      const Json checkpoint =
+          comparison.is_object() ? comparison.value("checkpoint", Json()) : Json();
       if (!checkpoint.is_object() || !checkpoint.value("names", Json()).is_array() ||
           !checkpoint.value("weights_sha256", Json()).is_string()) {
         fail(ErrorKind::kData, "{}: a checkpoint is damaged", file_.string());
