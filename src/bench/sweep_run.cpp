@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "base/exit_codes.h"
 #include "base/this_program.h"
+#include "bench/set_aside.h"
 
 namespace saddle::bench {
 namespace {
 
-constexpr std::string_view kSetAside = ".unfinished";
 constexpr double kLookSeconds = 2;     // between two looks at the metrics of a run
 constexpr int64_t kTailBytes = 16384;  // more than two lines of metrics
 
@@ -164,16 +164,6 @@ class Sweep {
 };
 
 }  // namespace
-
-bool is_set_aside(std::string_view name) {
-  const size_t at = name.rfind(kSetAside);
-  if (at == std::string_view::npos) return false;
-  std::string_view rest = name.substr(at + kSetAside.size());
-  if (rest.empty()) return true;
-  if (!rest.starts_with('-') || rest.size() == 1) return false;
-  rest.remove_prefix(1);
-  return std::ranges::all_of(rest, [](char c) { return c >= '0' && c <= '9'; });
-}
 
 void set_aside_what_cannot_go_on(const SweepRun& run, Log& log) {
   if (run_progress(run) != RunProgress::kUnfinished || has_state(run.directory)) return;

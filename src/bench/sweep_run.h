@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -17,9 +16,6 @@ namespace saddle::bench {
 // ended before it had a state is renamed to NAME.unfinished, or to NAME.unfinished-2 and so on when
 // that is taken. Errors: kIo.
 void set_aside_what_cannot_go_on(const SweepRun& run, Log& log);
-
-// Whether a directory has a name that set_aside_what_cannot_go_on() gives.
-bool is_set_aside(std::string_view name);
 
 // Runs this program with `words` and waits for it. When `stop` gives a signal, the training gets
 // the same, saves and ends.

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "bench/sweep_run.h"
+#include "bench/set_aside.h"
 #include "report/runs.h"
 
 namespace saddle::report {

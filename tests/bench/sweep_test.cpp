@@ -1,5 +1,6 @@
 // Grids of trainings: their names, what they do when interrupted, and that a stopped and continued
 // sweep gives the bits of one that was not.
+#include "bench/set_aside.h"
 #include "bench/sweep_run.h"
 
 #include <gmock/gmock.h>
