@@ -1,4 +1,4 @@
-// The training budget in prediction targets, and the virtual epochs that it is cut into.
+// The training budget in prediction targets, and the virtual epochs into which it is divided.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,17 @@ double budget_targets(const Settings& settings);
 // rounded: only the boundaries are.
 double epoch_targets(const Settings& settings);
 
-// Errors: kConfig for a budget, or a number of epochs in it, that is too large, and for epochs
+// Errors: kConfig for a budget that is too large, for too many epochs in it, and for epochs
 // shorter than a block.
 void check_budget(const Settings& settings);
 
 // The ends of the virtual epochs in blocks of context_length targets, cumulative:
 // boundary k = ceil(min(k * epoch, budget) / context_length), k = 1, 2, ... The last is the whole
-// budget; a last epoch that rounding leaves without a block is dropped. Errors: of check_budget().
+// budget; a last epoch that rounding leaves without a block is dropped. Errors: those of
+// check_budget().
 std::vector<int64_t> epoch_boundaries(const Settings& settings);
 
-// The tokens that the whole budget reads: all its blocks and the one token of lookahead.
+// The tokens that the whole budget reads: all its blocks and one token of lookahead.
 int64_t budget_tokens(const Settings& settings);
 
 }  // namespace saddle::config

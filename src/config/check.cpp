@@ -1,4 +1,4 @@
-// The rules between settings.
+// The rules that relate settings to each other.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void check_batch(const Settings& settings) {
   }
 }
 
-// Of several workers. Everything is theirs in equal parts, at every update and every boundary.
+// The rules for several workers. They share every update and every epoch equally.
 void check_workers(const Settings& settings) {
   const DecentralizedSettings& decentralized = settings.decentralized;
   const int64_t workers = decentralized.num_models;

@@ -141,7 +141,7 @@ void add_training(std::vector<Field>& fields) {
               "model.context_length, with several workers exactly decentralized.num_models times "
               "that");
   section.add("micro_batch_size", &S::micro_batch_size, Integer{1, 65536}, Role::kRecipe,
-              "sequences per forward and backward pass, with several workers for each of them");
+              "sequences per forward and backward pass (per worker if there are several)");
   section.add("log_every", &S::log_every, Integer{1, kMaxTokens}, Role::kExecution,
               "updates between two lines of metrics.jsonl");
   section.add("checkpoint_policy", &S::checkpoint_policy, Choice<CheckpointPolicy>{},
@@ -252,7 +252,7 @@ std::vector<std::pair<std::string, std::string>> setting_sections() {
           {"data", "The text, the tokenizer, the token cache, and how training reads it."},
           {"training", "The budget, the batch, and what a run keeps."},
           {"optimizer", "AdamW, clipping and the learning-rate schedule."},
-          {"decentralized", "Several local models trained together that mix their parameters."},
+          {"decentralized", "Local models that train together and mix their parameters."},
           {"evaluation", "Validation during and after training."},
           {"runtime", "Seed, precision, machine and directory of a run."}};
 }

@@ -13,7 +13,7 @@
 
 namespace saddle::config {
 
-// Whether a run may be continued under another value.
+// Whether a run may be continued with another value.
 enum class Role {
   kRecipe,     // no: it decides the numbers of the run
   kExecution,  // yes: place, speed, retention, reports
@@ -25,9 +25,9 @@ struct Field {
   std::string allowed;  // in words: an integer from 1 to 65536
   std::string meaning;  // one line, with units
   Role role = Role::kExecution;
-  bool text = false;                                  // --set takes the value as it is written
-  bool path = false;                                  // a text that names a file or a directory
-  bool path_list = false;                             // or a list of them: --set reads [A, B] as YAML
+  bool text = false;       // --set takes the value as it is written
+  bool path = false;       // a text that names a file or a directory
+  bool path_list = false;  // or a list of them: --set reads [A, B] as YAML
   std::function<bool(const Value&, Settings&)> read;  // false: not allowed, nothing was changed
   std::function<Json(const Settings&)> write;
 
@@ -43,7 +43,7 @@ std::vector<std::pair<std::string, std::string>> setting_sections();
 // A value as YAML text that reads back to the same value; numbers in the shortest such form.
 std::string yaml_text(const Json& value);
 
-// The value that a field has in `settings`, as it is written in a YAML file.
+// The value of a field in `settings`, as it is written in a YAML file.
 std::string plain_text(const Field& field, const Settings& settings);
 
 }  // namespace saddle::config

@@ -17,7 +17,7 @@ template <class... Args>
   fail(ErrorKind::kConfig, format, std::forward<Args>(args)...);
 }
 
-// Lists in lists are not followed, so that an alias to itself ends.
+// Nested lists are not followed: a list may contain an alias of itself.
 Value to_value(const YAML::Node& node, bool inside_list = false) {
   if (node.IsMap()) return {.kind = Value::Kind::kOther, .text = "a mapping"};
   if (node.IsSequence()) {
@@ -34,7 +34,7 @@ Value to_value(const YAML::Node& node, bool inside_list = false) {
   return {.kind = Value::Kind::kOther, .text = "a value with the tag " + node.Tag()};
 }
 
-// The one document of the text, null when there is none. `lines`: faults are at where:line.
+// The only document of the text, or null if there is none. `lines`: errors name where:line.
 YAML::Node parse_yaml(const std::string& text, std::string_view where, bool lines) {
   std::vector<YAML::Node> documents;
   try {
@@ -44,7 +44,7 @@ YAML::Node parse_yaml(const std::string& text, std::string_view where, bool line
     refuse("{}{}: not valid YAML: {}", where, line, error.msg);
   }
   if (documents.size() > 1) {
-    refuse("{}: holds {} YAML documents, but must hold one", where, documents.size());
+    refuse("{}: contains {} YAML documents, but must contain one", where, documents.size());
   }
   return documents.empty() ? YAML::Node() : documents.front();
 }
@@ -58,7 +58,7 @@ class Mapping {
     YAML::Node value;
   };
 
-  // `prefix` stands before the keys in messages.
+  // `prefix` comes before the keys in messages.
   Mapping(const YAML::Node& node, std::string_view where, const std::string& prefix) {
     std::set<std::string> seen;
     for (const auto& pair : node) {
@@ -95,7 +95,7 @@ const Field& find_field(const std::vector<Field>& fields, const std::string& key
   return *found;
 }
 
-// The settings of a group inside a section; none when `key` is no group.
+// The settings of a group inside a section; none if `key` is not a group.
 std::vector<Field> fields_of_group(const std::vector<Field>& fields, const std::string& key) {
   std::vector<Field> group;
   for (const Field& field : fields) {
@@ -104,7 +104,7 @@ std::vector<Field> fields_of_group(const std::vector<Field>& fields, const std::
   return group;
 }
 
-// What stands at keys that begin with `prefix`, a section or a group inside one.
+// Sets the keys that begin with `prefix`, a section or a group inside one.
 void apply_mapping(const std::vector<Field>& fields, const std::string& prefix,
                    const Mapping& mapping, std::string_view where, Settings& settings) {
   for (const Mapping::Pair& pair : mapping.pairs()) {
@@ -112,7 +112,7 @@ void apply_mapping(const std::vector<Field>& fields, const std::string& prefix,
     const std::vector<Field> group = fields_of_group(fields, key);
     if (group.empty()) {
       set_field(find_field(fields, key, pair.place), to_value(pair.value), pair.place, settings);
-    } else if (pair.value.IsNull()) {  // a group that is null is one of nulls
+    } else if (pair.value.IsNull()) {  // null sets every setting of the group to null
       for (const Field& field : group) set_field(field, Value{}, pair.place, settings);
     } else if (pair.value.IsMap() && pair.value.size() > 0) {
       apply_mapping(fields, key, Mapping(pair.value, where, key + "."), where, settings);
@@ -160,7 +160,7 @@ void apply_override(std::string_view assignment, Settings& settings) {
       !group.empty() && key.find('.') != std::string::npos) {
     const YAML::Node node = parse_yaml(text, place, false);
     if (!node.IsNull()) {
-      refuse("{}: {} is {}, but must be null; its settings are set one by one, as {}", place, key,
+      refuse("{}: {} is {}, but must be null; set its settings one by one, such as {}", place, key,
              found_text(to_value(node)), group.front().key());
     }
     for (const Field& field : group) set_field(field, Value{}, place, settings);

@@ -1,4 +1,4 @@
-// The recipe: the settings that decide the numbers of a run. A run may be continued only under the
+// The recipe: the settings that decide the numbers of a run. A run may be continued only with the
 // same recipe; the other settings (place, execution, retention) may change.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace saddle::config {
 
-// The recipe settings as a flat object, dotted key -> value; an exponent of adaptive consensus that
-// was left out is the 1 that it stands for. What is not a setting but decides the
-// numbers too (the identity of the token cache) is added by the trainer.
+// The recipe settings as a flat object, dotted key -> value; a missing exponent of adaptive
+// consensus is written as its default, 1. The trainer adds what is not a setting but also decides
+// the numbers (the identity of the token cache).
 Json recipe(const Settings& settings);
 
 // The keys whose values differ, or that only one of the two objects has, in the order of `a` and

@@ -1,6 +1,6 @@
 // The settings of a run: plain structs with their defaults. Each field has one row in the field
-// tables (fields.h), which hold its range and meaning and from which reading, checking, writing,
-// the recipe and docs/options.md come.
+// tables (fields.h), which give its range and meaning. Reading, checking, writing, the recipe and
+// docs/options.md are derived from them.
 #pragma once
 
 #include <cstdint>
@@ -46,11 +46,11 @@ struct ModelSettings {
 struct DataSettings {
   std::string cache = "cache";                 // directory of the token cache
   std::vector<std::string> source;             // folders, globs and files of documents
-  std::vector<std::string> validation_source;  // the same for validation, when it is given apart
-  std::optional<std::string> dataset;          // instead of both a published dataset: c4
-  std::string revision = "main";               // of it: branch, tag or commit
+  std::vector<std::string> validation_source;  // the same for validation, if given separately
+  std::optional<std::string> dataset;          // a published dataset (c4) instead of both
+  std::string revision = "main";               // its branch, tag or commit
   std::string base_url = "https://huggingface.co";
-  std::string download_dir = "downloads";  // keeps its files
+  std::string download_dir = "downloads";  // for its downloaded files
   std::optional<std::string> tokenizer;    // SentencePiece model file
   int64_t shard_tokens = 16777216;
   int64_t shuffle_buffer = 10000;  // documents

@@ -13,7 +13,7 @@ bool near(int distance, std::string_view text) {
   return distance <= std::max<int>(1, static_cast<int>(text.size()) / 3);
 }
 
-// "the settings of optimizer are lr, ..."; for an unknown section, what suggest_section says.
+// "the settings of optimizer are lr, ..."; for an unknown section, the text of suggest_section.
 std::string settings_of(const std::vector<Field>& fields, std::string_view section) {
   std::vector<std::string> names;
   for (const Field& field : fields) {
@@ -65,7 +65,7 @@ std::string suggest_key(const std::vector<Field>& fields, std::string_view key) 
   for (const Field& field : fields) {
     const int name_distance = edit_distance(field.name, name);
     const int section_distance = edit_distance(field.section, section);
-    // A right name may stand in any section, a misspelled one in its own.
+    // A correct name may be in any section, a misspelled one only in its own.
     if (name_distance > 0 && !(near(name_distance, name) && near(section_distance, section))) {
       continue;
     }

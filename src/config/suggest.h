@@ -1,4 +1,4 @@
-// What to say about a key that is not known.
+// What to suggest for an unknown key.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace saddle::config {
 
-// "did you mean optimizer.lr?", or the settings of the section when no key is near.
+// "did you mean optimizer.lr?", or the settings of the section when no key is similar.
 std::string suggest_key(const std::vector<Field>& fields, std::string_view key);
 
 // The same for the name of a section.

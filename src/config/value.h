@@ -1,4 +1,4 @@
-// What stands at a key of a YAML text, before it has a type.
+// The value at a key of a YAML text, before it has a type.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace saddle::config {
 struct Value {
   enum class Kind { kNull, kPlain, kQuoted, kList, kOther };
   Kind kind = Kind::kNull;
-  std::string text = {};          // of a scalar; of kOther a description: a mapping
+  std::string text = {};          // of a scalar; for kOther a description: a mapping
   std::vector<Value> items = {};  // of a list
 };
 

@@ -1,5 +1,5 @@
-// The types that a setting can have. Each type says in words what it allows, reads a Value (false
-// when the value is not allowed, which leaves the target as it was), and writes itself as JSON.
+// The types that a setting can have. Each type describes in words what it allows, reads a Value
+// (false when the value is not allowed; the target is then unchanged), and writes itself as JSON.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct Integer {
   Json write(int64_t value) const { return value; }
 };
 
-// A finite number in an interval whose ends may be left out.
+// A finite number in an interval whose ends may be excluded.
 struct Real {
   using Type = double;
   double low = 0;
@@ -59,25 +59,24 @@ struct Boolean {
 
 struct Text {
   using Type = std::string;
-  std::string allowed() const { return "text in UTF-8 that is not empty"; }
+  std::string allowed() const { return "non-empty text in UTF-8"; }
   bool read(const Value& value, std::string& target) const;
   Json write(const std::string& value) const { return value; }
 };
 
-// A text that is a path. ~ alone and in front of a slash becomes the home directory when it is
-// read, so that records hold the whole path. ~name is not allowed, which a shell would take for the
+// A text that is a path. ~ alone or before a slash becomes the home directory when it is read, so
+// that records contain the whole path. ~name is not allowed, because a shell would read it as the
 // home of another user; ./~name is a file of that name.
 struct PathText {
   using Type = std::string;
   std::string allowed() const {
-    return "a path in UTF-8 that is not empty, with no ~ in front but that of ~/, the home "
-           "directory (HOME)";
+    return "a non-empty path in UTF-8, with no leading ~ except in ~/, the home directory (HOME)";
   }
   bool read(const Value& value, std::string& target) const;
   Json write(const std::string& value) const { return value; }
 };
 
-// A path, which is the list of it alone, or a list of paths; null is the empty list.
+// A list of paths, or one path, which is read as a list of one; null is the empty list.
 struct PathList {
   using Type = std::vector<std::string>;
 
@@ -88,7 +87,7 @@ struct PathList {
   Json write(const std::vector<std::string>& value) const;
 };
 
-// An integer, which is the list of it alone, or a list of integers; null is the empty list.
+// A list of integers, or one integer, which is read as a list of one; null is the empty list.
 struct IntegerList {
   using Type = std::vector<int64_t>;
   Integer element;

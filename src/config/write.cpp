@@ -11,8 +11,8 @@
 namespace saddle::config {
 namespace {
 
-// The shortest decimal form that reads back to the same double, with a point, which some YAML
-// readers ask of a number with an exponent.
+// The shortest decimal form that reads back to the same double, with a point, because some YAML
+// readers require one in a number with an exponent.
 std::string real_text(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find('.') == std::string::npos) {
@@ -67,7 +67,7 @@ Json to_json(const Settings& settings) {
 Json recipe(const Settings& given) {
   Settings settings = given;
   AdaptiveConsensusSettings& adaptive = settings.decentralized.adaptive_consensus;
-  if (adaptive.start_frac) adaptive.p = adaptive.p.value_or(1.0);  // which null means
+  if (adaptive.start_frac) adaptive.p = adaptive.p.value_or(1.0);  // null means 1
   Json fields = Json::object();
   for (const Field& field : setting_fields()) {
     if (field.role == Role::kRecipe) fields[field.key()] = field.write(settings);
@@ -94,9 +94,9 @@ std::string options_markdown() {
       "\n"
       "A setting is given in a YAML file (`--config FILE`) or on the command line\n"
       "(`--set section.name=value`). Both may be repeated: the files are merged in order, then\n"
-      "the `--set`s are applied, and of two values for one setting the later wins. A list is\n"
+      "the `--set`s are applied, and if a setting has two values, the later one wins. A list is\n"
       "replaced as a whole. Unknown settings, wrong types and values that are not allowed are\n"
-      "refused. Text in YAML may be quoted; after `--set` it is taken as it is written, lists and\n"
+      "refused. Text in YAML may be quoted; after `--set` it is taken as written, and lists and\n"
       "other values are read as YAML (`--set optimizer.grad_clip=null`,\n"
       "`--set 'training.checkpoint_epochs=[1, 2]'`, `--set 'data.source=[a.jsonl, b.jsonl]'`).\n"
       "\n"

@@ -32,7 +32,7 @@ TEST(Budget, OfThe20mPreset) {
 TEST(Budget, ShortOnesAreOneEpochAndEmptyLastEpochsAreDropped) {
   EXPECT_EQ(epoch_boundaries(with_overrides({"training.max_tokens=5", "model.context_length=4"})),
             (std::vector<int64_t>{2}));
-  // Rounding up the first epoch has taken the one target that would be the second.
+  // Rounding up the first epoch took the one target that would have been the second.
   EXPECT_EQ(epoch_boundaries(with_overrides(
                 {"training.max_tokens=24", "training.epoch_tokens=23", "model.context_length=4"})),
             (std::vector<int64_t>{6}));

@@ -70,7 +70,7 @@ TEST(Check, SettingsThatContradictEachOther) {
       });
 }
 
-// What holds for several workers, with the numbers.
+// The rules for several workers, with their numbers.
 TEST(Check, SettingsOfSeveralWorkers) {
   const std::string four = "decentralized.num_models=4";
   expect_refusals(

@@ -46,10 +46,11 @@ runtime: {device: cpu, dtype: float64, compile_mode: max-autotune, seed: 9223372
   EXPECT_EQ(settings.runtime.dtype, Precision::kFloat64);
   EXPECT_EQ(settings.runtime.compile_mode, CompileMode::kMaxAutotune);
   EXPECT_EQ(settings.runtime.seed, INT64_MAX);
-  EXPECT_EQ(settings.model.width, ModelSettings{}.width) << "what is not given keeps its default";
+  EXPECT_EQ(settings.model.width, ModelSettings{}.width)
+      << "settings that are not given keep their defaults";
 }
 
-TEST(Load, NothingGivenIsTheDefaults) {
+TEST(Load, NothingGivenMeansTheDefaults) {
   EXPECT_EQ(load_settings({}, {}), Settings{});
   EXPECT_EQ(from_yaml(""), Settings{});
   EXPECT_EQ(from_yaml("# only a comment\n"), Settings{});
@@ -96,7 +97,7 @@ TEST(Load, Groups) {
   EXPECT_EQ(settings.decentralized.num_models, 4);
 }
 
-// HOME as a test wants it, and afterwards as it was.
+// Sets HOME for a test and restores it afterwards.
 class Home {
  public:
   explicit Home(const char* value) : before_(environment_variable("HOME")) {
@@ -114,12 +115,12 @@ class Home {
   std::string before_;
 };
 
-TEST(Load, ATildeInFrontOfAPathIsTheHomeDirectory) {
+TEST(Load, ATildeAtTheStartOfAPathIsTheHomeDirectory) {
   const Home home("/home/user");
   const Settings file = from_yaml("data: {cache: ~/c4, source: '~/text/*.gz', revision: ~/main}\n");
   EXPECT_EQ(file.data.cache, "/home/user/c4");
   EXPECT_EQ(file.data.source, Texts{"/home/user/text/*.gz"});
-  EXPECT_EQ(file.data.revision, "~/main") << "which is no path";
+  EXPECT_EQ(file.data.revision, "~/main") << "a revision is not a path";
   const Settings set = with_overrides(
       {"data.tokenizer=~/t.model", "data.download_dir=~", "runtime.output_dir=./~user/runs~/1"});
   EXPECT_EQ(set.data.tokenizer, "/home/user/t.model");
@@ -169,7 +170,7 @@ TEST(Override, SetsNullListsChoicesNumbersAndText) {
   EXPECT_EQ(settings.training.max_tokens, 1000);
   EXPECT_EQ(settings.optimizer.lr, 3e-4);
   EXPECT_FALSE(settings.runtime.compile);
-  EXPECT_EQ(settings.data.source, Texts{"*.json.gz"}) << "text is taken as it is written";
+  EXPECT_EQ(settings.data.source, Texts{"*.json.gz"}) << "text is taken as written";
   EXPECT_EQ(settings.runtime.output_dir, "runs/a: b # c");
 
   EXPECT_EQ(with_overrides({"data.source=a=b"}).data.source, Texts{"a=b"});

@@ -28,7 +28,7 @@ TEST(Presets, ParameterCounts) {
   EXPECT_EQ(parameter_count(ModelSettings{}), 20403520) << "the defaults are the 20m preset";
 }
 
-TEST(Presets, SayNothingButShapeAndPlace) {
+TEST(Presets, SetOnlyShapeAndPlace) {
   for (const char* name : {"20m", "50m", "90m"}) {
     Settings settings = preset(name);
     EXPECT_EQ(settings.model.head_dim(), 64);
@@ -39,7 +39,7 @@ TEST(Presets, SayNothingButShapeAndPlace) {
   }
 }
 
-// What the packed presets change of the 20m model, and that every epoch has whole updates.
+// What the packed presets change in the 20m model; every epoch has whole updates.
 TEST(Presets, OfSeveralWorkers) {
   struct Packed {
     const char* name;

@@ -1,4 +1,4 @@
-// What is refused, and with which words.
+// What is refused, and the messages.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -44,15 +44,14 @@ TEST(Refusals, OfYaml) {
       {"model: {layers: 0x2}", "model.layers is 0x2, but must be an integer"},
       {"data: {shard_tokens: 16_777_216}", "data.shard_tokens is 16_777_216, but must be"},
       {"data: {prefetch: yes}", "data.prefetch is yes, but must be true or false"},
-      {"data: {cache: null}", "data.cache is null, but must be a path in UTF-8 that is not empty"},
-      {"data: {cache: ''}", "data.cache is \"\", but must be a path"},
-      {"data: {cache: [a]}", "data.cache is [a], but must be a path"},
-      {"data: {cache: \"a\\0b\"}", "data.cache is \"a\\u0000b\", but must be a path"},
-      {"data: {revision: ''}",
-       "data.revision is \"\", but must be text in UTF-8 that is not empty"},
+      {"data: {cache: null}", "data.cache is null, but must be a non-empty path in UTF-8"},
+      {"data: {cache: ''}", "data.cache is \"\", but must be a non-empty path"},
+      {"data: {cache: [a]}", "data.cache is [a], but must be a non-empty path"},
+      {"data: {cache: \"a\\0b\"}", "data.cache is \"a\\u0000b\", but must be a non-empty path"},
+      {"data: {revision: ''}", "data.revision is \"\", but must be non-empty text in UTF-8"},
       {"data: {cache: ~other/c4}",
-       "data.cache is ~other/c4, but must be a path in UTF-8 that is not empty, with no ~ in front "
-       "but that of ~/, the home directory (HOME)"},
+       "data.cache is ~other/c4, but must be a non-empty path in UTF-8, with no leading ~ except "
+       "in ~/, the home directory (HOME)"},
       {"optimizer: {lr: fast}", "optimizer.lr is fast, but must be a number of at least 0"},
       {"training: {checkpoint_epochs: [1, x]}",
        "training.checkpoint_epochs is [1, x], but must be an integer from 1 to 1000000, or a list "
@@ -118,7 +117,7 @@ TEST(Refusals, OfYaml) {
       {"model: 3\n", "a.yaml:1: section model must be a mapping of settings, but is 3"},
       {"[a]: 3\n", "a.yaml:1: a key must be a name, but is [a]"},
       {"---\nmodel: {layers: 2}\n---\nmodel: {heads: 2}\n",
-       "a.yaml: holds 2 YAML documents, but must hold one"},
+       "a.yaml: contains 2 YAML documents, but must contain one"},
       {"\"a\\nb\": 3\n", "a.yaml:1: unknown section a\\x0ab; the sections are"},
   };
   for (const Refusal& refusal : refusals) {
@@ -143,8 +142,8 @@ TEST(Refusals, OfOverrides) {
       {"model.layers=2 3", "model.layers is 2 3, but must be an integer"},
       {"model.layers=[2", "--set model.layers=[2: not valid YAML: "},
       {"model.layers=*a", "--set model.layers=*a: not valid YAML: "},
-      {"data.cache=null", "data.cache is null, but must be a path in UTF-8 that is not empty"},
-      {"data.cache=\xff", "but must be a path in UTF-8 that is not empty"},
+      {"data.cache=null", "data.cache is null, but must be a non-empty path in UTF-8"},
+      {"data.cache=\xff", "but must be a non-empty path in UTF-8"},
       {"optimizer.lr=1\n2",
        "--set optimizer.lr=1\\x0a2: optimizer.lr is 1 2, but must be a number"},
   };

@@ -84,7 +84,7 @@ TEST(Yaml, ReadsBackToTheSameSettings) {
   EXPECT_EQ(from_yaml(to_yaml(one)), one);
 }
 
-TEST(Yaml, HoldsEverySettingAndTheTestAboveChangesEach) {
+TEST(Yaml, ContainsEverySettingAndTheTestAboveChangesEach) {
   const std::string text = to_yaml(Settings{});
   for (const Field& field : setting_fields()) {
     const std::string name = field.name.substr(field.name.find('.') + 1);  // in a group: its end
@@ -117,7 +117,7 @@ TEST(Fields, AreNamedOnceAndDescribed) {
   EXPECT_EQ(keys.size(), 8u + 16u + 10u + 8u + 5u + 3u + 10u);
 }
 
-TEST(Recipe, HoldsWhatDecidesTheNumbers) {
+TEST(Recipe, ContainsWhatDecidesTheNumbers) {
   const Json keys = recipe(Settings{});
   for (const char* key : {"model.vocab_size",
                           "model.layers",
@@ -184,7 +184,7 @@ TEST(Recipe, DifferencesAreNamed) {
                                              "runtime.dtype"};
   EXPECT_EQ(differing_fields(plain, changed), expected);
 
-  // Through text, as in a state file, in whatever order.
+  // Through text, as in a state file, in any order.
   EXPECT_TRUE(differing_fields(plain, parse_json(canonical_json(plain), "text")).empty());
   const Json unusual = recipe(unusual_settings());
   EXPECT_TRUE(differing_fields(unusual, parse_json(canonical_json(unusual), "text")).empty());
@@ -200,7 +200,7 @@ TEST(Recipe, DifferencesAreNamed) {
             std::vector<std::string>{"decentralized.adaptive_consensus.p"});
   EXPECT_TRUE(plain["decentralized.adaptive_consensus.p"].is_null());
 
-  // A key that only one of them has differs, also when its value is null.
+  // A key that only one of them has differs, even when its value is null.
   Json more = plain;
   more["data.identity"] = nullptr;
   EXPECT_EQ(differing_fields(plain, more), std::vector<std::string>{"data.identity"});
@@ -209,7 +209,7 @@ TEST(Recipe, DifferencesAreNamed) {
 
 TEST(Options, ThePageInDocsIsUpToDate) {
   EXPECT_EQ(read_file(Path(SADDLE_SOURCE_DIR) / "docs/options.md"), options_markdown())
-      << "write it again: saddle options > docs/options.md";
+      << "regenerate it: saddle options > docs/options.md";
 }
 
 }  // namespace
