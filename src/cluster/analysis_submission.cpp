@@ -32,7 +32,7 @@ TimePlan times_of(const AnalysisSubmission& request, const AnalysisPlan& plan,
   }
   if (!request.profile) {
     fail(ErrorKind::kConfig,
-         "nothing tells how long a job takes: give --walltime-hours, or by --profile a finished "
+         "the time of a job is not known: give --walltime-hours, or with --profile a finished "
          "analysis of this model with these settings on such a machine");
   }
   const double each = curvature::measured_seconds_per_work(*request.profile, plan.identity());
@@ -103,14 +103,14 @@ class AnalysisJobs {
         record_(std::filesystem::absolute(request.analysis.output) / kSubmissionFile),
         plan_(checked(request)) {
     if (!request_.resume && !std::filesystem::exists(file_status(request.analysis.output))) {
-      new_submission(request_, plan_, all());  // what is refused, before anything is made
+      new_submission(request_, plan_, all());  // refuses before anything is made
     }
   }
 
   AnalysisSubmissionOutcome run() {
     const Path& output = request_.analysis.output;
     results_.emplace(output, request_.analysis.run, plan_.identity());
-    checked(request_);  // another may have submitted and gone before the directory was ours
+    checked(request_);  // another process may have submitted before we locked the directory
     Driver driver(record_, request_.resume ? found() : begun(), log_);
     if (request_.resume) driver.refresh();
     driver.apply(request_.control);
@@ -123,7 +123,7 @@ class AnalysisJobs {
     log_.finish_progress();
     if (end == WatchEnd::kUnsettled) driver.fail_unsettled(resume_words());
     if (end == WatchEnd::kStopped) {
-      log_.info("not watched any longer; jobs run on, and '{}' goes on", resume_words());
+      log_.info("no longer watching; the jobs keep running, and '{}' continues", resume_words());
     } else {
       combine(driver);
       outcome.combined = true;
@@ -140,11 +140,11 @@ class AnalysisJobs {
     const bool there = std::filesystem::exists(file_status(record));
     if (there && !request.resume) {
       fail(ErrorKind::kConfig,
-           "'{}' holds a submission already: go on with --resume, or choose a new --output",
+           "'{}' already contains a submission: continue with --resume, or choose a new --output",
            request.analysis.output.string());
     }
     if (!there && request.resume) {
-      fail(ErrorKind::kConfig, "'{}' holds no submission that could be resumed",
+      fail(ErrorKind::kConfig, "'{}' contains no submission to resume",
            request.analysis.output.string());
     }
     return request.analysis;
@@ -166,7 +166,7 @@ class AnalysisJobs {
       if (!finished) items.push_back(&checkpoint);
     }
     if (items.empty()) {
-      fail(ErrorKind::kConfig, "every checkpoint is measured in '{}' already: nothing to submit",
+      fail(ErrorKind::kConfig, "every checkpoint is already measured in '{}': nothing to submit",
            request_.analysis.output.string());
     }
     return new_submission(request_, plan_, items);
@@ -180,7 +180,7 @@ class AnalysisJobs {
     return submission;
   }
 
-  // Every result of every job, or nothing is taken.
+  // Takes the results of each job only if they are complete.
   void combine(Driver& driver) {
     const auto count = static_cast<int64_t>(driver.submission().work.size());
     for (int64_t index = 0; index < count; ++index) {
@@ -195,7 +195,7 @@ class AnalysisJobs {
         missing = error.what();
       }
       if (missing.empty()) continue;
-      driver.reject(index, "its results are not what was asked for: " + missing);
+      driver.reject(index, "its results are not what was requested: " + missing);
     }
     for (const Work& work : driver.submission().work) {
       if (!work.succeeded()) driver.fail_unsettled(resume_words());

@@ -1,5 +1,5 @@
-// `saddle submit-analysis`: the checkpoints of an analysis divided among jobs, each an analysis of
-// its own, whose results are put together into one directory as `saddle analyze` makes it.
+// `saddle submit-analysis`: the checkpoints of an analysis divided among jobs. Each job is a
+// separate analysis; their results are combined into one directory as `saddle analyze` makes it.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@
 namespace saddle::cluster {
 
 struct AnalysisSubmission {
-  curvature::AnalysisOptions analysis;  // of the whole; its output is the directory of all
+  curvature::AnalysisOptions analysis;  // the whole; its output is the combined directory
   int64_t jobs = 1;
-  std::optional<Path> profile;  // a finished analysis that tells times, without walltime_hours
+  std::optional<Path> profile;  // a finished analysis with times, if walltime_hours is not set
   bool resume = false;
   SubmissionControl control;
 };
 
 struct AnalysisSubmissionOutcome {
-  bool combined = false;  // false: stopped, or not watched; the jobs run on
+  bool combined = false;  // false: stopped, or not watched; the jobs keep running
   Json cases;             // of the combined directory
   Submission submission;
 };
@@ -37,15 +37,15 @@ std::vector<std::string> analysis_words(const curvature::AnalysisOptions& option
                                         const std::vector<std::string>& checkpoints,
                                         const Path& output);
 
-// What would be submitted: assignments, times, and the script of the first job. Writes nothing.
-// Errors: those of submit_analysis() before it submits.
+// Describes what would be submitted: assignments, times, and the first job's script. Writes
+// nothing. Errors: those of submit_analysis() before it submits.
 std::string describe_analysis_submission(const AnalysisSubmission& request);
 
 // Submits, watches, validates and combines. Errors: kUsage for wrong options; kConfig when the
-// directory holds a submission and `resume` was not asked for, or holds none and it was, when the
-// submission is of other settings or of another program, when no wall time can be told, and when a
-// job would pass the limit of its partition; kIo when another process has the directory, when Slurm
-// does not answer, and when work ended in failure, is unknown or lost, with what to do; those of
+// directory contains a submission without `resume`, or none with `resume`, when the submission has
+// other settings or was made by another program, when no wall time is known, and when a job would
+// exceed the limit of its partition; kIo when another process has locked the directory, when Slurm
+// does not answer, and when work failed, is unknown or lost (the message says what to do); those of
 // curvature::run_analysis().
 AnalysisSubmissionOutcome submit_analysis(const AnalysisSubmission& request,
                                           const std::function<int()>& stop, Log& log);

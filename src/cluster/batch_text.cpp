@@ -14,7 +14,7 @@ constexpr const char* kWordCharacters =
 void check_path(const Path& path, const char* what) {
   if (path.string().find_first_of("\n\r\"\\") != std::string::npos) {
     fail(ErrorKind::kUsage,
-         "the {} {} has a character that a batch script of Slurm cannot hold: a quote, a backslash "
+         "the {} {} has a character that a Slurm batch script cannot contain: a quote, a backslash "
          "or a line break",
          what, json_text(path.string()));
   }
@@ -29,7 +29,7 @@ std::string array_of(const JobDescription& job) {
   return list;
 }
 
-// A word of an #SBATCH line, in quotes where Slurm would take it apart.
+// A word of an #SBATCH line, in quotes where Slurm would split it.
 std::string directive(const std::string& option) {
   if (!option.empty() && option.find_first_of(" \t#'\"\\") == std::string::npos) return option;
   const size_t equals = option.find('=');
@@ -134,11 +134,11 @@ std::string batch_text(const JobDescription& job) {
   text += choice(job);
   text += fmt::format("max_restarts={}\nsetup={}\n", job.site.max_restarts,
                       shell_quoted(job.site.setup));
-  // What an earlier start of this job left would tell of that one.
+  // A note left by an earlier start of this job would describe that start.
   text += "rm -f \"$end_note\"\n\n";
   text += kRunCommand;
   text +=
-      "\n# Slurm may begin anew what it ended: then this was not the end.\n"
+      "\n# Slurm may restart a job that it ended; then this was not its end.\n"
       "if $ended && ((code != 0)); then exit \"$code\"; fi\n"
       "id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}\n"
       "printf '%s %s\\n' \"$id\" \"$code\" >\"$end_note.part\" && mv \"$end_note.part\" "

@@ -67,7 +67,7 @@ std::optional<int64_t> SubmissionControl::wall_seconds() const {
   const auto seconds = static_cast<int64_t>(3600 * *walltime_hours);
   if (seconds <= site.signal_seconds) {
     fail(ErrorKind::kUsage,
-         "--walltime-hours is {}: more than the {} s were expected that Slurm warns before the "
+         "--walltime-hours is {}: it must be longer than the {} s of Slurm's warning before the "
          "time limit (signal_seconds of the site)",
          *walltime_hours, site.signal_seconds);
   }
@@ -114,7 +114,7 @@ void Driver::forget(int64_t index) {
          index);
   }
   submission_.work[static_cast<size_t>(index)].attempts.back().refusal =
-      "by a person's word there is no such job";
+      "a person reported that there is no such job";
   save();
 }
 
@@ -137,12 +137,12 @@ void Driver::report_lost() {
     if (!work.lost()) continue;
     const std::vector<std::string> ids = ids_of_name(work.last()->name);
     log_.warn(
-        "work {} ({}): sbatch was called at {}, and its answer is not known; it is not submitted "
-        "again. {}. Go on with --adopt {}=JOB when that is the job, or --forget {} when there is "
+        "work {} ({}): sbatch was called at {}, but its answer is not known; it is not submitted "
+        "again. {}. Continue with --adopt {}=JOB if that is the job, or --forget {} if there is "
         "none",
         i, work.title, work.last()->submitted,
         ids.empty() ? fmt::format("Slurm lists no job named {} now", work.last()->name)
-                    : fmt::format("Slurm lists under its name {}: {}", work.last()->name,
+                    : fmt::format("Slurm lists these jobs named {}: {}", work.last()->name,
                                   fmt::join(ids, ", ")),
         i, i);
   }
@@ -173,7 +173,7 @@ void Driver::submit_group(const std::vector<int64_t>& due) {
     const auto& attempts = submission_.work[static_cast<size_t>(index)].attempts;
     if (!attempts.empty()) number = std::max(number, attempts.back().number + 1);
   }
-  if (submission_.array) {  // the name is the array's, of which there was one for each number
+  if (submission_.array) {  // the name belongs to the array, one for each number
     for (const Work& work : submission_.work) {
       for (const Attempt& attempt : work.attempts) number = std::max(number, attempt.number + 1);
     }
@@ -218,7 +218,7 @@ void Driver::submit_group(const std::vector<int64_t>& due) {
   }
 }
 
-// A node that failed, or a preemption, may have been seen as the end of a job that then began anew.
+// A job may have restarted after a node failure or preemption that we saw as its end.
 void Driver::revive() {
   bool changed = false;
   for (Work& work : submission_.work) {
@@ -227,14 +227,14 @@ void Driver::revive() {
     const Evidence evidence{ask_queue({attempt.id}, attempt.cluster), std::nullopt, std::nullopt};
     if (!evidence.queue) {
       fail(ErrorKind::kIo,
-           "squeue does not tell whether job {} ({}), which ended in failure, is back in the "
+           "squeue does not show whether job {} ({}), which ended in failure, is back in the "
            "queue: nothing was submitted again",
            attempt.id, work.title);
     }
     const Judgement now = judge(attempt.id, attempt.name, evidence);
     if (now.state != JobState::kPending && now.state != JobState::kRunning) continue;
     attempt.found = now;
-    attempt.refusal.clear();  // a person's word that there is no such job was wrong
+    attempt.refusal.clear();  // a person had reported, wrongly, that there is no such job
     attempt.changed = utc_timestamp();
     changed = true;
     log_.info("job {} ({}) is back in the queue: {}", attempt.id, work.title, now.detail);
@@ -344,7 +344,7 @@ void Driver::fail_unsettled(const std::string& command) const {
     list += fmt::format("{}work {} ({}): {}", list.empty() ? "" : "; ", i, work.title, what);
   }
   fail(ErrorKind::kIo,
-       "not all work was done: {}. '{}' goes on: it submits again what ended in "
+       "not all work is done: {}. '{}' continues: it resubmits what ended in "
        "failure and keeps the rest",
        list, command);
 }

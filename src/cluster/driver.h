@@ -1,4 +1,4 @@
-// Gives the work of a submission to Slurm and follows it. Every step is in the record before and
+// Submits the work of a submission to Slurm and follows it. Every step is recorded before and
 // after it.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace saddle::cluster {
 
 struct WatchOptions {
   double poll_seconds = 15;
-  double unknown_minutes = 10;  // that nothing but unknown states is watched before giving up
+  double unknown_minutes = 10;  // give up after only unknown states for this long
 };
 
 // How a person steers a submission.
@@ -30,66 +30,66 @@ struct SubmissionControl {
   std::vector<std::pair<int64_t, std::string>> adopt;  // work and its job
   std::vector<int64_t> forget;
 
-  // Nothing without walltime_hours. Errors: kUsage for a time that is no more than the warning
-  // before it.
+  // Nothing without walltime_hours. Errors: kUsage for a time not longer than the warning before
+  // its end.
   std::optional<int64_t> wall_seconds() const;
 };
 
-// Errors: those of wall_seconds(); kConfig when the time that the control gives is over the limit
-// of the partition, where sinfo tells that.
+// Errors: those of wall_seconds(); kConfig when the time in the control is over the limit
+// of the partition, if sinfo shows one.
 void check_given_time(const SubmissionControl& control);
 
 enum class WatchEnd {
   kSucceeded,  // all work
-  kStopped,    // `stop` gave a signal; jobs run on
-  kUnsettled,  // nothing is left that watching could settle
+  kStopped,    // `stop` returned a signal; the jobs keep running
+  kUnsettled,  // further watching cannot settle the rest
 };
 
 class Driver {
  public:
-  // `record`: the file submission.json, locked by the caller; scripts, logs and end notes lie in
-  // `jobs` beside it. Writes the record.
+  // `record`: the file submission.json, locked by the caller; scripts, logs and end notes are in
+  // `jobs` in the same directory. Writes the record.
   Driver(Path record, Submission submission, Log& log);
 
   const Submission& submission() const { return submission_; }
 
-  // By a person's word: work whose job id was lost is this job. Errors: kUsage when work `index` is
-  // not lost, or the id is none.
+  // A person reports that work whose job id was lost is this job. Errors: kUsage when work `index`
+  // is not lost, or `id` is not a job id.
   void adopt(int64_t index, const std::string& id);
-  // By a person's word: there is no job of this work, whose id was lost or whose state is unknown.
-  // Errors: kUsage when it is of another state.
+  // A person reports that there is no job for this work, whose id was lost or whose state is
+  // unknown. Errors: kUsage when it has another state.
   void forget(int64_t index);
-  // What the control says of lost and unknown work, and a new time limit for what is due. Errors:
-  // those of check_given_time(), adopt() and forget().
+  // Applies what the control says about lost and unknown work, and its time limit for what is due.
+  // Errors: those of check_given_time(), adopt() and forget().
   void apply(const SubmissionControl& control);
 
-  // Finds what ended in failure and Slurm then put back into the queue: it is open again.
+  // Finds what ended in failure but was then put back into the queue by Slurm: it is open again.
   // Errors: kIo when squeue does not answer for one of them.
   void revive();
 
-  // Tells of lost work how a person can reconcile it.
+  // Warns about lost work and explains how a person can reconcile it.
   void report_lost();
 
   // Submits what is due: a job for each piece of work, or one array; but not what Slurm itself put
   // back into the queue after a failure. After a refusal nothing more is submitted. Lost work is
-  // never submitted. `stop`: asked between two jobs.
+  // never submitted. `stop` is called between two jobs.
   // Errors: kConfig when a job would ask for more than the limit of its partition, before any is
   // submitted; those of check_slurm_answers() and revive().
   void submit_due(const std::function<int()>& stop);
 
-  // Asks Slurm for all open work; true when something changed. The record is written then.
+  // Asks Slurm about all open work; true when something changed. The record is then written.
   bool refresh();
 
   WatchEnd watch(const WatchOptions& options, const std::function<int()>& stop);
 
-  // The job of this work succeeded, but what it left is not what was asked for.
+  // The job of this work succeeded, but its results are not what was requested.
   void reject(int64_t index, const std::string& why);
 
-  // Errors: kIo, with every piece of work that is not done and what to do; `command` is how this
-  // submission is resumed.
+  // Errors: kIo, naming every piece of work that is not done and what to do; `command` resumes this
+  // submission.
   [[noreturn]] void fail_unsettled(const std::string& command) const;
 
-  // What a submission of `due` (numbers of work) is for Slurm. `attempt`: its number.
+  // The description for Slurm of a submission of `due` (numbers of work). `attempt`: its number.
   static JobDescription description(const Submission& submission, const Path& jobs,
                                     const std::vector<int64_t>& due, int64_t attempt);
 
@@ -103,7 +103,7 @@ class Driver {
   Log& log_;
 };
 
-// What Slurm says now of the open work of a submission; true when something changed.
+// Updates the state of a submission's open work from Slurm; true when something changed.
 bool refresh(Submission& submission, Log& log);
 
 }  // namespace saddle::cluster

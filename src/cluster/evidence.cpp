@@ -12,7 +12,7 @@ namespace {
 // The last row of this job, and whether there are rows of another job with its id.
 struct Found {
   const JobRow* row = nullptr;
-  std::string other;  // the name of that one
+  std::string other;  // the name of that job
 };
 
 Found find(const std::optional<JobRows>& rows, const std::string& id, const std::string& name) {
@@ -52,7 +52,7 @@ Judgement of_note(const EndNote& note) {
           fmt::format("{}:0", note.exit_code)};
 }
 
-// The queue does not tell it.
+// The queue does not show it.
 void add_exit_code(const JobRow* accounting, const EndNote* note, Judgement& judgement) {
   if (accounting != nullptr && state_of_slurm(accounting->state) == judgement.state) {
     judgement.exit_code = accounting->exit_code;
@@ -91,8 +91,8 @@ Judgement judge(const std::string& id, const std::string& name, const Evidence& 
   if (accounting.row != nullptr) {
     const Judgement judgement = of_accounting(*accounting.row);
     if (is_final(judgement.state)) return judgement;
-    // While the queue does not answer, the accounting is all there is; where the queue answers and
-    // has no such job, the accounting is behind.
+    // While the queue does not answer, the accounting is the only source; if the queue answers and
+    // has no such job, the accounting lags.
     if (judgement.state != JobState::kUnknown && !evidence.queue) return judgement;
     if (unclear.empty()) unclear = fmt::format("sacct says {}", judgement.detail);
   }
@@ -101,7 +101,7 @@ Judgement judge(const std::string& id, const std::string& name, const Evidence& 
   unknown.detail = unclear;
   for (const Found& found : {queue, accounting}) {
     if (unknown.detail.empty() && !found.other.empty()) {
-      unknown.detail = fmt::format("the id now is that of a job '{}'", found.other);
+      unknown.detail = fmt::format("the id now belongs to a job '{}'", found.other);
     }
   }
   if (unknown.detail.empty()) {

@@ -1,5 +1,5 @@
-// What a job's state is, from all that is known: the queue, the accounting, and the note that the
-// job's own script leaves at its end.
+// Decides the state of a job from everything known: the queue, the accounting, and the note that
+// the job's own script leaves at its end.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace saddle::cluster {
 
-// Left by the script of a job when its command has ended for good: "ID EXIT_CODE".
+// Left by the script of a job when its command has finally ended: "ID EXIT_CODE".
 struct EndNote {
   std::string id;
   int64_t exit_code = 0;
@@ -28,13 +28,13 @@ struct Judgement {
   JobState state = JobState::kUnknown;
   std::string source;     // squeue, sacct, note; empty: unknown
   std::string detail;     // Slurm's word, and why; for people
-  std::string exit_code;  // where it is known
+  std::string exit_code;  // if known
 };
 
 // The state of the job `id` that was submitted under the name `name`, which no other job has. A
-// row of another name is of another job, to which the id was given again. The queue goes before the
-// accounting, which can lag behind it, and the note counts only where Slurm says nothing final.
-// That a job is nowhere says nothing: its state is unknown.
+// row with another name belongs to another job that got the same id later. The queue takes
+// precedence over the accounting, which can lag, and the note counts only where Slurm says nothing
+// final. A job that is found nowhere has an unknown state.
 Judgement judge(const std::string& id, const std::string& name, const Evidence& evidence);
 
 }  // namespace saddle::cluster

@@ -1,4 +1,4 @@
-// What is known of a job of Slurm.
+// What is known about a Slurm job.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace saddle::cluster {
 
 enum class JobState {
-  kUnknown,  // nobody says anything of it that can be trusted: neither success nor failure
+  kUnknown,  // no trustworthy information: neither success nor failure
   kPending,
   kRunning,
   kSucceeded,
@@ -23,11 +23,11 @@ std::string_view job_state_name(JobState state);
 // The state of that name; kUnknown for any other text.
 JobState job_state_of_name(std::string_view name);
 
-// Of a word that squeue or sacct prints, also "CANCELLED by 1000"; kUnknown for words that are not
-// known, and for those that say nothing about the work (REVOKED).
+// The state for a word of squeue or sacct, also "CANCELLED by 1000"; kUnknown for words that are
+// not known, and for those that say nothing about the work (REVOKED).
 JobState state_of_slurm(std::string_view word);
 
-// Nothing will change any more unless it is submitted again.
+// Nothing will change unless it is submitted again.
 bool is_final(JobState state);
 // Final, and not succeeded.
 bool ended_in_failure(JobState state);

@@ -16,7 +16,8 @@ int64_t longest(const TimePlan& plan) {
   return *std::ranges::max_element(plan.wall_seconds);
 }
 
-// Of the divisions that `times` gives the wall times of, the fewest jobs that fit.
+// The plan for `jobs` jobs, and the fewest jobs that fit; `times` gives the wall times of a
+// division.
 template <class Times>
 TimePlan planned(int64_t items, int64_t jobs, std::optional<int64_t> limit, const Times& times) {
   TimePlan plan{times(std::min(jobs, items)), std::nullopt};
@@ -74,7 +75,7 @@ void check_limit(const TimePlan& plan, std::optional<int64_t> limit_seconds,
   fail(ErrorKind::kConfig, "a job would ask for {}, over the limit {} of the partition '{}': {}",
        slurm_time(longest(plan)), slurm_time(*limit_seconds), partition,
        plan.jobs_that_fit ? fmt::format("with --jobs {} every job would fit", *plan.jobs_that_fit)
-                          : std::string("not even one checkpoint for each job would fit"));
+                          : std::string("not even one checkpoint per job would fit"));
 }
 
 }  // namespace saddle::cluster

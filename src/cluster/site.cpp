@@ -48,9 +48,9 @@ int64_t count(const std::string& text, std::string_view where, const char* key) 
   return value;
 }
 
-// The words of a text as scripts/slurm.sh has them from xargs: what stands in quotes, ' or ", stays
-// together, and a backslash outside of them takes the next character as it is. Nothing when a quote
-// is not closed.
+// The words of a text, as scripts/slurm.sh gets them from xargs: text in quotes, ' or ", stays
+// together, and a backslash outside of quotes makes the next character literal. Nothing when a
+// quote is not closed.
 std::optional<std::vector<std::string>> words_of(std::string_view text) {
   std::vector<std::string> words;
   bool inside = false;  // of a word
@@ -87,7 +87,7 @@ bool set(Site& site, const std::string& key, const std::string& value, std::stri
   for (const TextKey& known : kTexts) {
     if (key == known.name) {
       if (known.value == &Site::options && !words_of(value)) {
-        fail(ErrorKind::kConfig, "{}: options is {}: a quote was opened and not closed", where,
+        fail(ErrorKind::kConfig, "{}: options is {}: a quote is opened but not closed", where,
              value);
       }
       site.*known.value = value;
@@ -117,8 +117,8 @@ std::string trimmed(const std::string& text) {
              : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-// As scripts/slurm.sh reads it: a comment begins with " #", and one pair of quotes around is
-// dropped, but not of `options`, whose words have quotes of their own.
+// As scripts/slurm.sh reads it: a comment begins with " #", and one pair of surrounding quotes is
+// dropped, but not for `options`, whose words have quotes of their own.
 std::string plain_value(const std::string& key, const std::string& text) {
   std::string value = text;
   if (const size_t comment = value.find(" #"); comment != std::string::npos) {
@@ -205,7 +205,7 @@ std::vector<std::string> site_options(const Site& site) {
 
 Site site_of_json(const Json& json, std::string_view where) {
   Site site;
-  if (!json.is_object()) fail(ErrorKind::kConfig, "{}: the site is no object", where);
+  if (!json.is_object()) fail(ErrorKind::kConfig, "{}: the site is not an object", where);
   for (const auto& [key, value] : json.items()) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     if (!set(site, key, text, where)) {

@@ -22,7 +22,7 @@ std::optional<std::string> output_of(const std::vector<std::string>& command) {
     if (!result.succeeded()) return std::nullopt;
     return result.output;
   } catch (const Error&) {
-    return std::nullopt;  // it is not on this machine: it says nothing, as when it fails
+    return std::nullopt;  // it is not on this machine: treated like a failure
   }
 }
 
@@ -47,7 +47,7 @@ std::optional<JobRows> ask_queue_where(const std::string& which, const std::stri
   return parse_squeue(*output);
 }
 
-// One forgotten id alone is an error, although the queue answers: no rows then.
+// squeue reports one forgotten id alone as an error although the queue answers: no rows then.
 std::optional<JobRows> ask_queue_for(const std::string& id, const std::string& cluster) {
   try {
     const ProcessResult result =
@@ -75,7 +75,7 @@ std::optional<JobRows> ask_accounting_where(const std::vector<std::string>& whic
 
 bool is_refusal(const std::string& message) {
   if (message.find("Batch job submission failed") == std::string::npos) {
-    // Of the command line or the script, before anything was sent.
+    // Refusals of the command line or the script, before anything was sent.
     return message.find("sbatch: error: Unable to open file") != std::string::npos ||
            message.find("sbatch: unrecognized option") != std::string::npos ||
            message.find("invalid option") != std::string::npos;

@@ -1,4 +1,4 @@
-// The commands of Slurm, found along PATH, as this process calls them.
+// Calls the commands of Slurm, which are found along PATH.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ namespace saddle::cluster {
 
 struct SubmitOutcome {
   std::optional<SubmittedJob> job;
-  bool refused = false;  // for certain no job was made
+  bool refused = false;  // certainly no job was made
   std::string message;   // of sbatch, when there is no job
 };
 
-// Refusals that say that no job was made; a time-out or a broken connection does not.
+// True for messages that say that no job was made; not for a time-out or a broken connection.
 bool is_refusal(const std::string& message);
 
 // Errors: kDevice when sbatch or squeue is not on this machine; kIo when the controller does not
-// answer. To be called before the first submission, so that it fails while nothing can be lost.
+// answer. Call it before the first submission, so that it fails while nothing can be lost.
 void check_slurm_answers();
 
 // Runs sbatch. It is not interrupted when this process is asked to stop.
 SubmitOutcome submit(const std::vector<std::string>& options, const std::string& script);
 
-// The rows of these jobs (17, or 17_3) of a cluster (empty: the standard one) in all states;
-// nothing when the command fails, which says nothing of the jobs.
+// The rows of these jobs (17, or 17_3) of a cluster (empty: the default one) in all states;
+// nothing when the command fails, which says nothing about the jobs.
 std::optional<JobRows> ask_queue(const std::vector<std::string>& ids, const std::string& cluster);
 std::optional<JobRows> ask_accounting(const std::vector<std::string>& ids,
                                       const std::string& cluster);
@@ -37,7 +37,7 @@ std::optional<JobRows> ask_accounting(const std::vector<std::string>& ids,
 // The jobs that carry this name, by squeue and sacct, for a person to compare.
 std::vector<std::string> ids_of_name(const std::string& name);
 
-// The partitions that sinfo lists; nothing when it fails or is not there.
+// The partitions that sinfo lists; none when it fails or is not installed.
 std::vector<Partition> ask_partitions();
 
 struct PartitionLimit {
@@ -46,7 +46,7 @@ struct PartitionLimit {
   bool known = false;
 };
 
-// Of the partition that the jobs of a site go to, as far as that can be told beforehand.
+// The limit of the partition that the jobs of a site go to, as far as it is known beforehand.
 PartitionLimit partition_limit(const Site& site);
 
 }  // namespace saddle::cluster

@@ -32,7 +32,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-// By hand, here and below: std::regex takes stack for each character.
+// Without std::regex, here and below: it uses stack space for each character.
 bool are_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -64,8 +64,8 @@ bool is_exit_code(std::string_view text) {
          are_digits(text.substr(colon + 1));
 }
 
-// The fields of every line that has exactly `count` of them before its last part `end`. What
-// squeue prints of clusters ("CLUSTER: name") has none.
+// The fields of every line that has exactly `count` of them before its last part `end`. The lines
+// that squeue prints about clusters ("CLUSTER: name") have none.
 std::vector<std::vector<std::string>> whole_lines(std::string_view output, size_t count,
                                                   std::string_view end) {
   std::vector<std::vector<std::string>> lines;
@@ -131,7 +131,7 @@ std::vector<Partition> parse_sinfo(std::string_view output) {
 
 std::optional<int64_t> parse_seconds(std::string_view text) {
   std::array<int64_t, 4> parts{};  // days, hours, minutes, seconds
-  size_t first = 2;                // of what stands before the first colon
+  size_t first = 2;                // the part before the first colon
   std::string_view clock = text;
   const size_t dash = text.find('-');
   if (dash != std::string_view::npos) {

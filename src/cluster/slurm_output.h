@@ -1,4 +1,4 @@
-// What the commands of Slurm print, read with suspicion: a line that is not whole says nothing.
+// Parses the output of Slurm commands strictly: an incomplete line is ignored.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ bool is_job_id(std::string_view text);
 
 struct SubmittedJob {
   std::string id;
-  std::string cluster;  // empty: the one that commands talk to anyway
+  std::string cluster;  // empty: the default cluster of the commands
 };
 
-// Of `sbatch --parsable`: "17" or "17;cluster"; also the words that sbatch prints without the
-// option. Nothing when there is not exactly one such line.
+// Parses `sbatch --parsable`: "17" or "17;cluster"; also the words that sbatch prints without the
+// option. Nothing unless there is exactly one such line.
 std::optional<SubmittedJob> parse_sbatch(std::string_view output);
 
 struct JobRow {
@@ -29,10 +29,10 @@ struct JobRow {
   std::string exit_code;  // sacct: "CODE:SIGNAL"
 };
 
-// The rows that are whole; others are left out.
+// Complete rows only.
 using JobRows = std::vector<JobRow>;
 
-// For --format; the end of each line shows that it is whole.
+// For --format; the end of each line shows that it is complete.
 inline constexpr const char* kSqueueFormat = "%i|%T|%j|%r|.";
 JobRows parse_squeue(std::string_view output);
 
@@ -42,7 +42,7 @@ JobRows parse_sacct(std::string_view output);
 
 struct Partition {
   std::string name;
-  bool standard = false;                 // where jobs go that name none
+  bool standard = false;                 // the default for jobs that name none
   std::optional<int64_t> limit_seconds;  // nothing: no limit
 };
 
@@ -50,7 +50,7 @@ inline constexpr const char* kSinfoFormat = "%P|%l|.";
 std::vector<Partition> parse_sinfo(std::string_view output);
 
 // Slurm's times: MM, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS. Nothing for any other text,
-// and for more seconds than 63 bits hold.
+// and for more seconds than fit 63 bits.
 std::optional<int64_t> parse_seconds(std::string_view text);
 // D-HH:MM:SS or HH:MM:SS.
 std::string slurm_time(int64_t seconds);

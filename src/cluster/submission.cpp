@@ -62,12 +62,12 @@ Work work_of(const Json& json) {
   return work;
 }
 
-// What Slurm said of it, or why nothing can be said.
+// What Slurm said about it, or why nothing is known.
 std::string state_text(const Work& work) {
   const Attempt* attempt = work.last();
   if (attempt == nullptr) return "not submitted";
   if (!attempt->refusal.empty()) return "refused: " + attempt->refusal;
-  if (attempt->lost()) return "lost: sbatch was called, its answer is not known";
+  if (attempt->lost()) return "lost: sbatch was called, but its answer is not known";
   std::string text(job_state_name(attempt->found.state));
   if (!attempt->found.detail.empty()) text += fmt::format(" ({})", attempt->found.detail);
   return text;
@@ -153,7 +153,7 @@ void check_same_source(const Submission& submission, const Path& file) {
   }
   if (list.empty()) return;
   fail(ErrorKind::kConfig,
-       "'{}' was submitted by another program: {}; go on with that one, or choose a new --output",
+       "'{}' was submitted by another program: {}; use that program, or choose a new --output",
        file.string(), list);
 }
 
@@ -163,7 +163,7 @@ void check_program(const Submission& submission, const Path& file) {
     if (!work.due() || work.command.empty() || !checked.insert(work.command[0]).second) continue;
     if (is_this_program(work.command[0])) continue;
     fail(ErrorKind::kConfig,
-         "the jobs of '{}' would run '{}', which is not the program that runs now: it was replaced "
+         "the jobs of '{}' would run '{}', which is not the program running now: it was replaced "
          "or removed; put that program back, or choose a new --output",
          file.string(), work.command[0]);
   }
@@ -171,7 +171,7 @@ void check_program(const Submission& submission, const Path& file) {
 
 Json source_description() {
   Json source = build_description();
-  // The revision does not tell what a changed tree held.
+  // The revision does not identify the contents of a changed tree.
   if (source["changed"] != false) source["program"] = sha256_file(kRunningProgram);
   return source;
 }

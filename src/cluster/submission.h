@@ -1,6 +1,6 @@
-// submission.json: what was given to Slurm, kept so that nothing is submitted twice. It is written
-// before and after every sbatch. An attempt without a job id is one whose sbatch was called and
-// whose answer nobody kept: only a person can say whether there is such a job.
+// submission.json: a record of what was submitted to Slurm, so that nothing is submitted twice. It
+// is written before and after every sbatch. An attempt without a job id means that sbatch was
+// called but its answer was not saved: only a person can say whether there is such a job.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ inline constexpr const char* kSubmissionFile = "submission.json";
 
 struct Attempt {
   int64_t number = 1;     // from 1
-  std::string name;       // of the job in Slurm, of this attempt alone
+  std::string name;       // of the job in Slurm, unique to this attempt
   std::string submitted;  // when sbatch was called, UTC
   std::string id;         // 17, or 17_3 of a job array; empty: not known
-  std::string cluster;    // empty: the standard one
+  std::string cluster;    // empty: the default one
   Path script, log, end_note;
-  std::string refusal;  // sbatch's words when it refused for certain: there is no job
+  std::string refusal;  // sbatch's message if it certainly refused: there is no job
   Judgement found;      // as last seen
   std::string changed;  // when that state was first seen, UTC
 
@@ -52,7 +52,7 @@ struct Work {
 
 struct Submission {
   std::string token;    // in the names of its jobs
-  bool array = false;   // the work is tasks of job arrays, else jobs of their own
+  bool array = false;   // the work is tasks of job arrays, otherwise separate jobs
   int64_t at_once = 0;  // tasks of an array; 0: no limit
   Path directory;       // where commands run
   Site site;
@@ -66,22 +66,22 @@ Json to_json(const Submission& submission);
 Submission read_submission(const Path& file);
 void write_submission(const Path& file, const Submission& submission);
 
-// A new token: 8 hexadecimal digits from the directory, the time and the process.
+// A new token: 8 hexadecimal digits made from the directory, the time and the process.
 std::string new_token(const Path& directory);
 
-// What this program was built from; of a changed or unknown tree with the SHA-256 of its file.
+// What this program was built from; for a changed or unknown tree, with the SHA-256 of its file.
 Json source_description();
 
-// Errors: kConfig when `submission`, of `file`, was made by another program than this one, with
-// what differs.
+// Errors: kConfig, with what differs, when `submission`, read from `file`, was made by another
+// program.
 void check_same_source(const Submission& submission, const Path& file);
 
-// Before work that is due is submitted. Errors: kConfig when its command is not the program that is
-// running: its file was replaced or removed.
+// Call it before submitting work that is due. Errors: kConfig when the command is not the program
+// that is running: its file was replaced or removed.
 void check_program(const Submission& submission, const Path& file);
 
 // A row for each piece of work: its number and title, the last attempt, job, time limit, state and
-// since when, and below them the logs.
+// since when. The logs follow below the rows.
 std::string submission_table(const Submission& submission);
 
 }  // namespace saddle::cluster

@@ -14,7 +14,7 @@ const bench::SweepRun& run_of(const bench::SweepPlan& plan, const Work& work) {
   const auto run = std::ranges::find_if(
       plan.runs, [&work](const bench::SweepRun& known) { return known.name == work.title; });
   if (run == plan.runs.end()) {
-    fail(ErrorKind::kData, "the record of the submission has a run '{}' that the sweep has not",
+    fail(ErrorKind::kData, "the record of the submission has a run '{}' that is not in the sweep",
          work.title);
   }
   return *run;
@@ -105,7 +105,7 @@ SweepSubmissionOutcome submit_sweep(const SweepSubmission& request,
   outcome.summary = write_summary(plan);
   outcome.submission = driver.submission();
   if (end == WatchEnd::kStopped) {
-    log.info("not watched any longer; jobs run on, and the same command goes on");
+    log.info("no longer watching; the jobs keep running, and the same command continues");
     return outcome;
   }
   for (const Work& work : driver.submission().work) {

@@ -1,4 +1,4 @@
-// The text of batch scripts, whole, and what it does when a shell runs it.
+// The whole text of batch scripts, and what it does when a shell runs it.
 #include "cluster/batch_text.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ TEST(BatchText, OfOneJob) {
                   "\n") +
           kRunCommand +
           "\n"
-          "# Slurm may begin anew what it ended: then this was not the end.\n"
+          "# Slurm may restart a job that it ended; then this was not its end.\n"
           "if $ended && ((code != 0)); then exit \"$code\"; fi\n"
           "id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}\n"
           "printf '%s %s\\n' \"$id\" \"$code\" >\"$end_note.part\" && mv \"$end_note.part\" "
@@ -90,8 +90,8 @@ TEST(BatchText, OfAnArray) {
                               "esac\n"));
 }
 
-// Slurm puts its own numbers for % in the name of a log; %% is one % of the directory.
-TEST(BatchText, APercentOfAPathIsDoubledInTheNameOfTheLog) {
+// Slurm replaces % patterns in the name of a log by its numbers; %% is one % of the directory.
+TEST(BatchText, APercentInAPathIsDoubledInTheNameOfTheLog) {
   JobDescription job = one_job();
   job.directory = "/data/100%j";
   job.log = log_pattern("/data/100%j %%/jobs", false);
@@ -107,7 +107,7 @@ TEST(BatchText, APercentOfAPathIsDoubledInTheNameOfTheLog) {
   EXPECT_EQ(log_file("/a%", "17"), "/a%");
 }
 
-TEST(BatchText, AnOptionOfTheSiteThatHasBlanksIsOneWord) {
+TEST(BatchText, ASiteOptionWithBlanksIsOneWord) {
   JobDescription job = one_job();
   job.site.options = R"(--comment="my job" -w 'a b' --reservation='it"s')";
   EXPECT_THAT(batch_text(job), HasSubstr("#SBATCH --comment=\"my job\"\n"
@@ -116,7 +116,7 @@ TEST(BatchText, AnOptionOfTheSiteThatHasBlanksIsOneWord) {
                                          "#SBATCH --reservation=\"it\\\"s\"\n"));
 }
 
-TEST(BatchText, WhatSlurmCannotHoldIsRefused) {
+TEST(BatchText, WhatABatchScriptCannotContainIsRefused) {
   JobDescription job = one_job();
   job.directory = "/home/user/a\nb";
   expect_error(ErrorKind::kUsage, {"directory"}, [&] { batch_text(job); });
@@ -125,7 +125,7 @@ TEST(BatchText, WhatSlurmCannotHoldIsRefused) {
   expect_error(ErrorKind::kInternal, {"0 tasks"}, [&] { batch_text(job); });
 }
 
-// The two scripts run a command in the same way, in the same words.
+// Both scripts run a command with the same lines.
 TEST(BatchText, TheGeneralScriptHasTheSameLines) {
   EXPECT_THAT(read_file(SADDLE_SOURCE_DIR "/scripts/slurm.sh"), HasSubstr(kRunCommand));
 }
@@ -153,7 +153,7 @@ class RunBatch : public ::testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(RunBatch, TheExitCodeIsTheCommandsAndIsNoted) {
+TEST_F(RunBatch, TheExitCodeIsThatOfTheCommandAndIsNoted) {
   EXPECT_EQ(run("exit 0").exit_code, 0);
   EXPECT_EQ(end_note(), "17 0\n");
   EXPECT_EQ(run("exit 3").exit_code, 3);
@@ -174,7 +174,7 @@ TEST_F(RunBatch, AfterTheWarningItGoesBackIntoTheQueue) {
   EXPECT_EQ(end_note(), "none");
 }
 
-TEST_F(RunBatch, NotForEver) {
+TEST_F(RunBatch, ItGoesBackOnlyUpToMaxRestarts) {
   const ProcessResult result = run(kWarned, "SLURM_RESTART_COUNT=100");
   EXPECT_EQ(result.exit_code, 75);
   EXPECT_THAT(result.output, ::testing::Not(HasSubstr("scontrol")));
@@ -189,7 +189,7 @@ TEST_F(RunBatch, AWarnedCommandThatFinishesIsFinished) {
   EXPECT_EQ(end_note(), "17 0\n");
 }
 
-// Slurm tells every process of a job that it ends: the script must not be gone before the command.
+// Slurm signals every process of a job that it ends: the script must not end before the command.
 TEST_F(RunBatch, WhenSlurmEndsTheJobTheCommandIsWaitedFor) {
   const ProcessResult result = run("kill -TERM $PPID; sleep 0.3; echo saved; exit 75");
   EXPECT_EQ(result.exit_code, 75);

@@ -1,4 +1,4 @@
-// Submitting and following with planted answers: never a false success, never a second submission.
+// Submitting and watching with planted answers: never a false success, never a second submission.
 #include "cluster/driver.h"
 
 #include <gmock/gmock.h>
@@ -95,14 +95,14 @@ TEST_F(DriverTest, AnArrayIsOneSubmissionAndItsFailedTasksAnother) {
   EXPECT_EQ(tasks.submission().work[1].last()->name, "saddle-1234abcd-array-2");
 }
 
-TEST_F(DriverTest, SuccessIsWhatTheAccountingSays) {
+TEST_F(DriverTest, TheAccountingDecidesSuccess) {
   Driver jobs = driver();
   jobs.submit_due(go_on);
   slurm_.answer("sacct", FakeSlurm::accounting("COMPLETED", "0:0"));
   EXPECT_EQ(jobs.watch(quick_, go_on), WatchEnd::kSucceeded);
 }
 
-TEST_F(DriverTest, AnEmptyQueueAndNoRecordAreNoSuccessAndNoFailure) {
+TEST_F(DriverTest, AnEmptyQueueWithoutARecordIsNeitherSuccessNorFailure) {
   Driver jobs = driver();
   jobs.submit_due(go_on);
   EXPECT_EQ(jobs.watch(quick_, go_on), WatchEnd::kUnsettled);
@@ -116,7 +116,7 @@ TEST_F(DriverTest, AnEmptyQueueAndNoRecordAreNoSuccessAndNoFailure) {
   EXPECT_EQ(resumed().watch(quick_, go_on), WatchEnd::kSucceeded);
 }
 
-TEST_F(DriverTest, PlantedAnswersAreNeverSuccessNorFailure) {
+TEST_F(DriverTest, BadAnswersAreNeitherSuccessNorFailure) {
   Driver jobs = driver();
   jobs.submit_due(go_on);
   const std::vector<std::string> queues = {
@@ -176,12 +176,12 @@ TEST_F(DriverTest, AFailedJobThatSlurmPutBackIsNotSubmittedAgain) {
   EXPECT_EQ(state(jobs, 1), JobState::kPending);
 }
 
-TEST_F(DriverTest, WhereTheQueueSaysNothingOfAFailedJobItIsNotSubmittedAgain) {
+TEST_F(DriverTest, AFailedJobIsNotSubmittedAgainIfTheQueueDoesNotAnswer) {
   Driver jobs = driver();
   jobs.submit_due(go_on);
   slurm_.answer("sacct", FakeSlurm::accounting("NODE_FAIL", "0:0"));
   EXPECT_EQ(jobs.watch(quick_, go_on), WatchEnd::kUnsettled);
-  // It answers other questions.
+  // It answers other queries.
   slurm_.answer("squeue", "[[ $* == *--jobs=* ]] || exit 0; echo 'Socket timed out' >&2; exit 1");
   expect_error(ErrorKind::kIo, {"job 101 (first)", "nothing was submitted"},
                [&] { jobs.submit_due(go_on); });
@@ -206,7 +206,7 @@ TEST_F(DriverTest, AForgottenJobThatIsInTheQueueAfterAllIsNotSubmittedAgain) {
   EXPECT_EQ(state(jobs, 1), JobState::kRunning);
 }
 
-TEST_F(DriverTest, ATimeLimitWithinItsWarningIsRefused) {
+TEST_F(DriverTest, ATimeLimitShorterThanItsWarningIsRefused) {
   SubmissionControl control;
   control.site.signal_seconds = 300;
   control.walltime_hours = 0.1;
@@ -215,8 +215,8 @@ TEST_F(DriverTest, ATimeLimitWithinItsWarningIsRefused) {
   expect_error(ErrorKind::kUsage, {"0.05", "300 s"}, [&] { control.wall_seconds(); });
 }
 
-// Also when the partition, or what it allows, is another one since the time was chosen.
-TEST_F(DriverTest, ATimeOverThatOfThePartitionIsNotSubmitted) {
+// Even if the partition or its limit changed after the time was chosen.
+TEST_F(DriverTest, ATimeOverThePartitionsLimitIsNotSubmitted) {
   slurm_.answer("sinfo", "echo 'small*|30:00|.'; echo 'long|2:00:00|.'");
   Driver jobs = driver();
   expect_error(ErrorKind::kConfig, {"01:00:00", "00:30:00", "'small'"},
@@ -258,20 +258,20 @@ TEST_F(DriverTest, ALostIdIsReportedAndNotSubmittedAgain) {
   EXPECT_EQ(again.watch(quick_, go_on), WatchEnd::kSucceeded);
 }
 
-TEST_F(DriverTest, AnAnswerThatIsNoIdIsALostId) {
+TEST_F(DriverTest, AnAnswerWithoutAnIdIsALostId) {
   slurm_.answer("sbatch", "echo 'your job is welcome'");
   Driver jobs = driver();
   jobs.submit_due(go_on);
   EXPECT_TRUE(jobs.submission().work[0].lost());
   EXPECT_FALSE(jobs.submission().work[0].due());
-  jobs.forget(0);  // a person found none
+  jobs.forget(0);  // a person found no job
   slurm_.answer("sbatch", FakeSlurm::kNumbering);
   jobs.submit_due(go_on);
   EXPECT_EQ(id(jobs, 0), "101");
 }
 
-TEST_F(DriverTest, ASubmitterThatDiedInBetweenLeavesALostId) {
-  // sbatch kills its parent: what was written before is all there is.
+TEST_F(DriverTest, ASubmitterKilledDuringSbatchLeavesALostId) {
+  // sbatch kills its parent: only what was written before remains.
   Submission submission = two();
   Attempt attempt;
   attempt.name = "saddle-1234abcd-000-1";
@@ -306,7 +306,7 @@ TEST_F(DriverTest, NothingIsSubmittedWhileSlurmDoesNotAnswer) {
   EXPECT_EQ(jobs.submission().work[0].last(), nullptr);
 }
 
-TEST_F(DriverTest, TheClusterOfAnIdIsAskedForIt) {
+TEST_F(DriverTest, TheClusterOfAJobIsAskedAboutIt) {
   slurm_.answer("sbatch", std::string(FakeSlurm::kNumbering) + "';north'");
   Driver jobs = driver();
   jobs.submit_due(go_on);
@@ -317,7 +317,7 @@ TEST_F(DriverTest, TheClusterOfAnIdIsAskedForIt) {
   EXPECT_EQ(jobs.watch(quick_, go_on), WatchEnd::kSucceeded);
 }
 
-TEST_F(DriverTest, StoppingLeavesTheJobs) {
+TEST_F(DriverTest, StoppingLeavesTheJobsRunning) {
   slurm_.answer("squeue",
                 "echo '101|RUNNING|saddle-1234abcd-000-1|None|.'\n"
                 "echo '102|PENDING|saddle-1234abcd-001-1|Priority|.'");

@@ -1,4 +1,4 @@
-// What is made of queue, accounting and note: never more than they say.
+// The conclusions from queue, accounting and note: never more than they say.
 #include "cluster/evidence.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ Judgement judged(const Evidence& evidence) {
   return judge("17", kName, evidence);
 }
 
-TEST(Evidence, TheQueueGoesBeforeTheAccounting) {
+TEST(Evidence, TheQueueTakesPrecedenceOverTheAccounting) {
   // A job that was put back into the queue: the accounting still shows its first run.
   const Judgement judgement =
       judged({JobRows{row("PENDING")}, JobRows{row("COMPLETED", "0:0")}, std::nullopt});
@@ -28,7 +28,7 @@ TEST(Evidence, TheQueueGoesBeforeTheAccounting) {
   EXPECT_EQ(judgement.source, "squeue");
 }
 
-TEST(Evidence, TheAccountingTellsOfFinishedJobs) {
+TEST(Evidence, TheAccountingKnowsFinishedJobs) {
   EXPECT_EQ(judged({JobRows{}, JobRows{row("COMPLETED", "0:0")}, {}}).state, JobState::kSucceeded);
   EXPECT_EQ(judged({JobRows{}, JobRows{row("FAILED", "3:0")}, {}}).state, JobState::kFailed);
   EXPECT_EQ(judged({JobRows{}, JobRows{row("TIMEOUT", "0:0")}, {}}).state, JobState::kTimedOut);
@@ -54,7 +54,7 @@ TEST(Evidence, NothingIsNeitherSuccessNorFailure) {
   }
 }
 
-TEST(Evidence, WordsThatNobodyKnowsAreUnknown) {
+TEST(Evidence, UnrecognizedStatesAreUnknown) {
   EXPECT_EQ(judged({JobRows{row("GONE_FISHING")}, JobRows{}, {}}).state, JobState::kUnknown);
   EXPECT_EQ(judged({JobRows{}, JobRows{row("GONE_FISHING", "0:0")}, {}}).state, JobState::kUnknown);
 }
@@ -63,23 +63,23 @@ TEST(Evidence, ASuccessWithAnExitCodeContradictsItself) {
   EXPECT_EQ(judged({JobRows{}, JobRows{row("COMPLETED", "1:0")}, {}}).state, JobState::kUnknown);
 }
 
-TEST(Evidence, AnAccountingThatLagsBehindIsNotBelieved) {
+TEST(Evidence, ALaggingAccountingIsNotTrusted) {
   EXPECT_EQ(judged({JobRows{}, JobRows{row("RUNNING", "0:0")}, {}}).state, JobState::kUnknown);
   // While the queue does not answer, nothing contradicts it.
   EXPECT_EQ(judged({std::nullopt, JobRows{row("RUNNING", "0:0")}, {}}).state, JobState::kRunning);
 }
 
-TEST(Evidence, AnIdThatWasUsedAgainIsAnotherJob) {
+TEST(Evidence, AReusedIdIsAnotherJob) {
   const Judgement judgement = judged({JobRows{row("COMPLETED", "", "other")},
                                       JobRows{row("COMPLETED", "0:0", "other")}, std::nullopt});
   EXPECT_EQ(judgement.state, JobState::kUnknown);
   EXPECT_THAT(judgement.detail, HasSubstr("other"));
-  // The accounting can hold both.
+  // The accounting can contain both.
   const JobRows both = {row("COMPLETED", "0:0", "other"), row("FAILED", "3:0")};
   EXPECT_EQ(judged({JobRows{}, both, std::nullopt}).state, JobState::kFailed);
 }
 
-TEST(Evidence, TheNoteCountsWhereSlurmKnowsNothing) {
+TEST(Evidence, TheNoteCountsIfSlurmKnowsNothing) {
   const JobRows none;
   EXPECT_EQ(judged({none, none, EndNote{"17", 0}}).state, JobState::kSucceeded);
   EXPECT_EQ(judged({none, none, EndNote{"17", 4}}).state, JobState::kFailed);

@@ -1,4 +1,4 @@
-// Commands of Slurm whose answers a test plants: shell scripts in a folder at the head of PATH.
+// Fake Slurm commands whose answers a test plants: shell scripts in a folder at the head of PATH.
 #pragma once
 
 #include <cstdlib>
@@ -30,7 +30,7 @@ class FakeSlurm {
     ::unsetenv("SADDLE_SLURM_SITE");
   }
 
-  // What the command does, in shell; $here is the folder, and "--version" always succeeds.
+  // Sets what the command does, in shell; $here is the folder, and "--version" always succeeds.
   void answer(const std::string& command, const std::string& script) const {
     write_file_atomically(directory_ / command,
                           "#!/bin/bash\nhere='" + directory_.path().string() +
@@ -51,7 +51,7 @@ class FakeSlurm {
     return count;
   }
 
-  // Gives an id; the words of the call lie in $words.
+  // Prints the next id, and records it with the name of the job in $here/names.
   static constexpr const char* kNumbering =
       "number=$(cat \"$here/number\" 2>/dev/null || echo 100)\n"
       "number=$((number + 1))\n"

@@ -30,7 +30,7 @@ TEST(WallTime, OfEveryJobAndTheNumberThatFits) {
   const std::vector<double> seconds(7, 7200);
   const TimePlan plan = plan_times(seconds, 3, 9 * 3600);
   EXPECT_EQ(plan.wall_seconds, (std::vector<int64_t>{13 * 3600, 9 * 3600, 9 * 3600}));
-  EXPECT_EQ(plan.jobs_that_fit, 4);  // two checkpoints for each at most
+  EXPECT_EQ(plan.jobs_that_fit, 4);  // at most two checkpoints per job
   expect_error(ErrorKind::kConfig, {"13:00:00", "09:00:00", "'small'", "--jobs 4"},
                [&] { check_limit(plan, 9 * 3600, "small"); });
   check_limit(plan, 13 * 3600, "small");
@@ -42,7 +42,7 @@ TEST(WallTime, OfEveryJobAndTheNumberThatFits) {
 }
 
 TEST(WallTime, GivenForEachJob) {
-  // Ten checkpoints, two jobs of five each in 10 hours: two hours a checkpoint.
+  // Ten checkpoints, two jobs of five each in 10 hours: two hours per checkpoint.
   const TimePlan plan = plan_given_time(10, 2, 10 * 3600, 5 * 3600);
   EXPECT_EQ(plan.wall_seconds, (std::vector<int64_t>{10 * 3600, 10 * 3600}));
   EXPECT_EQ(plan.jobs_that_fit, 5);  // two checkpoints in four hours

@@ -1,4 +1,4 @@
-// The file of a site, its variables, and the options that come of both.
+// The file of a site, its variables, and the resulting options.
 #include "cluster/site.h"
 
 #include <fmt/ranges.h>
@@ -46,7 +46,7 @@ TEST(Site, LinesOfTheFile) {
                                               "--gres=gpu:1", "--exclusive", "--mail-type=END"));
 }
 
-TEST(Site, VariablesGoBefore) {
+TEST(Site, VariablesOverrideTheFile) {
   const Site site =
       parse_site(kText, "slurm.yaml",
                  variables({{"SADDLE_SLURM_PARTITION", "short"}, {"SADDLE_SLURM_GPUS", "0"}}));
@@ -73,7 +73,7 @@ TEST(Site, ReadsBackFromTheRecord) {
   EXPECT_EQ(to_json(site_of_json(to_json(site), "record")), to_json(site));
 }
 
-TEST(Site, WhatStandsInQuotesStaysOneOption) {
+TEST(Site, QuotedTextStaysOneOption) {
   const auto options = [](const std::string& text) {
     return site_options(parse_site("options: " + text + "\n", "slurm.yaml", variables({})));
   };
@@ -86,7 +86,7 @@ TEST(Site, WhatStandsInQuotesStaysOneOption) {
                [&] { options("--comment=\"my job"); });
 }
 
-// What scripts/slurm.sh hands to a planted sbatch, called outside of a job with these variables.
+// The words that scripts/slurm.sh passes to a fake sbatch, outside of a job with these variables.
 std::string submitted_by_script(const std::vector<std::string>& set,
                                 const std::vector<std::string>& words) {
   const TemporaryDirectory directory;
@@ -108,7 +108,7 @@ std::string one_a_line(const std::vector<std::string>& words) {
   return fmt::format("{}\n", fmt::join(words, "\n"));
 }
 
-// The script reads the same file: outside of a job it hands the site's options to sbatch.
+// The script reads the same file: outside of a job it passes the site's options to sbatch.
 TEST(Site, TheScriptGivesTheSameOptions) {
   EXPECT_EQ(submitted_by_script({"SADDLE_SLURM_QOS=fast"},
                                 {"--time=1:00:00", "train", "--config", "a b.yaml"}),
@@ -128,8 +128,8 @@ TEST(Site, TheScriptKeepsQuotedOptionsTogetherToo) {
                         SADDLE_SOURCE_DIR "/scripts/slurm.sh", "version"}));
 }
 
-// As before #SBATCH lines; an option that is typed goes before them.
-TEST(Site, TheVariablesOfSbatchGoBeforeTheSiteInTheScript) {
+// As they override #SBATCH lines; a typed option overrides them.
+TEST(Site, TheVariablesOfSbatchOverrideTheSiteInTheScript) {
   EXPECT_EQ(
       submitted_by_script(
           {"SBATCH_ACCOUNT=a", "SBATCH_PARTITION=short", "SBATCH_QOS=q", "SBATCH_CONSTRAINT=c",
@@ -141,7 +141,7 @@ TEST(Site, TheVariablesOfSbatchGoBeforeTheSiteInTheScript) {
                   SADDLE_SOURCE_DIR "/scripts/slurm.sh", "version"}));
 }
 
-// Started again by Slurm, training goes on from its newest state, whatever it began with.
+// After a restart by Slurm, training continues from its newest state, whatever it began with.
 TEST(Site, TheScriptResumesTrainingOnARestart) {
   const TemporaryDirectory directory;
   const auto words = [&](const std::string& restarts, const std::vector<std::string>& more) {

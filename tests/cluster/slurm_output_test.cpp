@@ -1,4 +1,4 @@
-// What the commands of Slurm print: whole, cut off, empty, and with words of other sites.
+// Output of Slurm commands: complete, truncated, empty, and with words of other sites.
 #include "cluster/slurm_output.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(Sbatch, TheIdAndItsCluster) {
             "north");
 }
 
-TEST(Sbatch, WhatIsNotOneIdIsNone) {
+TEST(Sbatch, AnythingButOneIdIsNone) {
   EXPECT_FALSE(parse_sbatch(""));
   EXPECT_FALSE(parse_sbatch("submitted\n"));
   EXPECT_FALSE(parse_sbatch("17x\n"));
@@ -37,7 +37,7 @@ TEST(Sbatch, ALineOfAnyLengthIsRead) {
   EXPECT_EQ(parse_sacct(digits + "|FAILED|" + digits + ":0|name|\n").size(), 1);
 }
 
-TEST(Squeue, RowsThatAreWhole) {
+TEST(Squeue, CompleteRows) {
   const JobRows rows =
       parse_squeue("CLUSTER: north\n17|RUNNING|saddle-a-000-1|None|.\n18_3|PENDING|b|Priority|.\n");
   ASSERT_EQ(rows.size(), 2u);
@@ -48,7 +48,7 @@ TEST(Squeue, RowsThatAreWhole) {
   EXPECT_EQ(rows[1].reason, "Priority");
 }
 
-TEST(Squeue, ATruncatedLineSaysNothing) {
+TEST(Squeue, ATruncatedLineIsIgnored) {
   const std::string whole = "17|RUNNING|saddle-a-000-1|None|.";
   for (size_t length = 0; length < whole.size(); ++length) {
     EXPECT_TRUE(parse_squeue(whole.substr(0, length)).empty()) << length;
@@ -58,7 +58,7 @@ TEST(Squeue, ATruncatedLineSaysNothing) {
   EXPECT_TRUE(parse_squeue("17_[0-3]|PENDING|a|None|.").empty());
 }
 
-TEST(Sacct, ATruncatedLineSaysNothing) {
+TEST(Sacct, ATruncatedLineIsIgnored) {
   const std::string whole = "17|COMPLETED|0:0|saddle-a-000-1|";
   for (size_t length = 0; length < whole.size(); ++length) {
     EXPECT_TRUE(parse_sacct(whole.substr(0, length)).empty()) << length;
@@ -103,7 +103,7 @@ TEST(SlurmTime, BothWays) {
   EXPECT_EQ(slurm_time(259200 + 61), "3-00:01:01");
 }
 
-TEST(SlurmTime, OfMoreSecondsThanFitIsNone) {
+TEST(SlurmTime, MoreSecondsThanFitAreNone) {
   EXPECT_EQ(parse_seconds("106751991167300-15:30:07"), INT64_MAX);
   EXPECT_FALSE(parse_seconds("106751991167300-15:30:08"));
   EXPECT_FALSE(parse_seconds("9223372036854775807"));

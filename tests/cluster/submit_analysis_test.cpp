@@ -38,7 +38,7 @@ class SubmitAnalysis : public ::testing::Test {
         output_.string(), more);
   }
 
-  // The files that decide: of each case, and the table.
+  // The files that matter: those of the cases, and the table.
   static std::map<std::string, std::string> results(const Path& output) {
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(output)) {
@@ -72,7 +72,7 @@ class SubmitAnalysis : public ::testing::Test {
   Path output_ = run_.directory / "out";
 };
 
-TEST_F(SubmitAnalysis, CombinedItIsWhatALocalAnalysisMakes) {
+TEST_F(SubmitAnalysis, TheCombinedResultsEqualALocalAnalysis) {
   slurm_.answer("sbatch", FakeSlurm::kRunning);
   const ProgramResult result = run_saddle(submission());
   ASSERT_EQ(result.exit_code, 0) << result.errors;
@@ -88,13 +88,13 @@ TEST_F(SubmitAnalysis, CombinedItIsWhatALocalAnalysisMakes) {
   EXPECT_TRUE(record["about"]["source"].contains("revision"));
   EXPECT_THAT(run_saddle("jobs --output " + output_.string()).output,
               HasSubstr("succeeded (its command ended with 0)"));
-  // What is done is done.
+  // Finished work is not submitted again.
   EXPECT_EQ(run_saddle(resume()).exit_code, 0);
   EXPECT_EQ(slurm_.calls("sbatch"), 2);
 }
 
-// Whoever goes on may stand elsewhere.
-TEST_F(SubmitAnalysis, TheRecordHoldsWholePaths) {
+// A submission may be resumed from another working directory.
+TEST_F(SubmitAnalysis, TheRecordContainsWholePaths) {
   slurm_.answer("sbatch", FakeSlurm::kRunning);
   const Path whole = output_;
   output_ = "out";
@@ -109,7 +109,7 @@ TEST_F(SubmitAnalysis, TheRecordHoldsWholePaths) {
   EXPECT_EQ(slurm_.calls("sbatch"), 2);
 }
 
-TEST_F(SubmitAnalysis, ADryRunShowsThePlanAndMakesNothing) {
+TEST_F(SubmitAnalysis, ADryRunShowsThePlanAndWritesNothing) {
   const ProgramResult result = run_saddle(submission("--jobs 2 --walltime-hours 1 --dry-run"));
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_THAT(result.output, HasSubstr("epoch-010=final"));
@@ -120,7 +120,7 @@ TEST_F(SubmitAnalysis, ADryRunShowsThePlanAndMakesNothing) {
   EXPECT_EQ(slurm_.calls("sbatch"), 0);
 }
 
-TEST_F(SubmitAnalysis, WallTimesComeFromAProfileOrAreAskedFor) {
+TEST_F(SubmitAnalysis, WallTimesComeFromAProfileOrMustBeGiven) {
   expect_failure(run_saddle(submission("--jobs 2")), ErrorKind::kConfig,
                  {"--walltime-hours", "--profile"});
   const Path local = run_.directory / "local";
@@ -138,9 +138,9 @@ TEST_F(SubmitAnalysis, WallTimesComeFromAProfileOrAreAskedFor) {
   EXPECT_FALSE(std::filesystem::exists(output_));
 }
 
-// An epoch has 4 optimizer batches, of 3 x 8 and 3 sequences of 8 targets. Of each data case a job
-// computes gradients (counted as 2) and the form along each direction, all over the epoch, and once
-// more the gradients of the batches whose noise is sampled.
+// An epoch has 4 optimizer batches, of 3 x 8 and 3 sequences of 8 targets. For each data case a job
+// computes gradients (counted as 2) and the form along each direction over the whole epoch, and
+// then again the gradients of the batches whose noise is sampled.
 TEST_F(SubmitAnalysis, WallTimesGrowWithBatchesAndSamples) {
   const Path local = run_.directory / "local";
   ASSERT_EQ(run_saddle("analyze " + analysis(local)).exit_code, 0);
@@ -161,7 +161,7 @@ TEST_F(SubmitAnalysis, WallTimesGrowWithBatchesAndSamples) {
                      2 * epoch * (2 + sampled + random + sampled / 4));
     const auto seconds = timing["seconds_per_checkpoint"].get<double>();
     const auto hours = static_cast<int64_t>(std::ceil((2 * seconds + 1800) / 3600));
-    EXPECT_GT(hours, 4);  // not the least that there is
+    EXPECT_GT(hours, 4);  // not the shortest possible time
     EXPECT_THAT(result.output, HasSubstr("#SBATCH --time=" + slurm_time(hours * 3600)));
     return seconds;
   };
@@ -190,7 +190,7 @@ TEST_F(SubmitAnalysis, AFailedJobIsRepairedByResume) {
   expect_as_local();
 }
 
-TEST_F(SubmitAnalysis, ResumedWithATimeOverThatOfThePartitionIsRefused) {
+TEST_F(SubmitAnalysis, ResumingWithATimeOverThePartitionsLimitIsRefused) {
   slurm_.answer("sacct", FakeSlurm::accounting("FAILED", "1:0"));
   ASSERT_EQ(run_saddle(submission("--jobs 2 --walltime-hours 1 --no-watch")).exit_code, 0);
   expect_failure(run_saddle(resume("--walltime-hours 200")), ErrorKind::kConfig,
@@ -199,9 +199,9 @@ TEST_F(SubmitAnalysis, ResumedWithATimeOverThatOfThePartitionIsRefused) {
   EXPECT_EQ(read_json(output_ / kSubmissionFile)["work"][0]["wall_seconds"], 3600);
 }
 
-TEST_F(SubmitAnalysis, ASuccessWithoutResultsIsNone) {
+TEST_F(SubmitAnalysis, ASuccessWithoutResultsIsAFailure) {
   slurm_.answer("sacct", FakeSlurm::accounting("COMPLETED", "0:0"));
-  expect_failure(run_saddle(submission()), ErrorKind::kIo, {"not what was asked for"});
+  expect_failure(run_saddle(submission()), ErrorKind::kIo, {"not what was requested"});
   slurm_.answer("sacct", "");
   slurm_.answer("sbatch", FakeSlurm::kRunning);
   const ProgramResult again = run_saddle(resume());
@@ -231,8 +231,8 @@ TEST_F(SubmitAnalysis, ASecondSubmitterIsRefused) {
   expect_failure(run_saddle(resume()), ErrorKind::kIo, {"analysis into", "out"});
   first.kill(SIGTERM);
   EXPECT_EQ(first.wait(), kExitStopped) << first.printed();
-  EXPECT_THAT(first.printed(), HasSubstr("jobs run on"));
-  // Reattached: the jobs are there, and end.
+  EXPECT_THAT(first.printed(), HasSubstr("the jobs keep running"));
+  // Resumed: the jobs exist, and end.
   slurm_.answer("squeue", "");
   slurm_.answer("sacct", FakeSlurm::accounting("FAILED", "1:0"));
   slurm_.answer("sbatch", "echo 'sbatch: error: Batch job submission failed: no' >&2; exit 1");

@@ -31,7 +31,7 @@ class SubmitSweep : public ::testing::Test {
 };
 
 // The planted partition allows three days.
-TEST_F(SubmitSweep, ATimeOverThatOfThePartitionIsRefused) {
+TEST_F(SubmitSweep, ATimeOverThePartitionsLimitIsRefused) {
   const ProgramResult result = run_saddle(words("--slurm --no-watch --walltime-hours 200"));
   EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kConfig)) << result.errors;
   for (const char* part : {"8-08:00:00", "3-00:00:00", "'small'"}) {

@@ -62,7 +62,7 @@ class Analyses {
   curvature::AnalyzedRun run_;
 };
 
-// One job fails, the watcher is killed, and what is resumed ends as a local analysis.
+// One job fails, the watcher is killed, and the resumed analysis equals a local one.
 void fail_and_repair(const Analyses& analyses, const Path& local) {
   const Path output = analyses.folder("repaired");
   ::setenv("SADDLE_SLURM_OPTIONS", "--hold", 1);
@@ -73,7 +73,7 @@ void fail_and_repair(const Analyses& analyses, const Path& local) {
     watcher.wait();
   }
   ::unsetenv("SADDLE_SLURM_OPTIONS");
-  // Something else lies where the second job is to write.
+  // A foreign file is where the second job will write.
   make_directories(output / "jobs/001-results");
   write_file_atomically(output / "jobs/001-results/foreign", "");
   for (const size_t work : {0, 1}) output_of({"scontrol", "release", analyses.job(output, work)});
@@ -93,7 +93,7 @@ void fail_and_repair(const Analyses& analyses, const Path& local) {
   EXPECT_THAT(run_saddle("jobs --output " + output.string()).output, HasSubstr("succeeded"));
 }
 
-// A job that a person cancels ended without success, and is submitted again when it is asked for.
+// A job cancelled by a person has failed, and is submitted again on request.
 void cancel(const Analyses& analyses, const Path& local) {
   const Path output = analyses.folder("cancelled");
   ::setenv("SADDLE_SLURM_OPTIONS", "--hold", 1);
@@ -139,7 +139,7 @@ void lose_a_record(const OneNodeSlurm& slurm, const Analyses& analyses, const Pa
   EXPECT_EQ(analyses.attempts(output, 1).size(), 1u);
   EXPECT_FALSE(std::filesystem::exists(output / "epoch-005.seen.json"));
 
-  // What the job itself left tells how it ended.
+  // The note of the job itself shows how it ended.
   write_file_atomically(note, noted);
   EXPECT_EQ(run_saddle(analyses.resume(output)).exit_code, 0);
   EXPECT_EQ(analyses.attempts(output, 1)[0]["said_by"], "note");

@@ -1,4 +1,4 @@
-// A real Slurm of one node beside the test, and waiting for what happens in it.
+// A real one-node Slurm run by the test, and waiting for what happens in it.
 #pragma once
 
 #include <fcntl.h>
@@ -42,13 +42,13 @@ class OneNodeSlurm {
   }
   OneNodeSlurm(const OneNodeSlurm&) = delete;
   OneNodeSlurm& operator=(const OneNodeSlurm&) = delete;
-  // The cluster ends with its standard input, also when this process is killed.
+  // The cluster ends when its standard input closes, even if this process is killed.
   ~OneNodeSlurm() {
     ::close(input_[1]);
     process_->wait();
   }
 
-  // Removes the accounting record of a job, as a site's database may lose one.
+  // Removes the accounting record of a job, as if a site's database had lost it.
   void forget_record(const std::string& id) const {
     const ProcessResult result =
         run_process({"mariadb", "--no-defaults", "--user=root",
@@ -58,7 +58,7 @@ class OneNodeSlurm {
     EXPECT_TRUE(result.succeeded()) << result.last_words();
   }
 
-  // Finished jobs leave the queue after this time; until then it shows them as they ended.
+  // Finished jobs leave the queue after this time; until then it shows their final states.
   void set_memory_of_queue(int64_t seconds) const {
     const Path file = directory_ / "slurm.conf";
     std::string text = read_file(file);
@@ -68,7 +68,7 @@ class OneNodeSlurm {
     EXPECT_TRUE(run_process({"scontrol", "reconfigure"}, {.time_limit_seconds = 60}).succeeded());
   }
 
-  // Empty when it runs.
+  // Empty if the cluster runs.
   const std::string& why_not() const { return why_not_; }
 
  private:
@@ -90,7 +90,7 @@ class OneNodeSlurm {
   std::string why_not_;
 };
 
-// What a command printed; a failure of the test when it fails.
+// The output of a command; the test fails if the command fails.
 inline std::string output_of(const std::vector<std::string>& command, const Path& directory = {}) {
   const ProcessResult result =
       run_process(command, {.directory = directory, .time_limit_seconds = 60});
@@ -98,7 +98,7 @@ inline std::string output_of(const std::vector<std::string>& command, const Path
   return result.output;
 }
 
-// Whether it held before the time was over.
+// Whether the condition became true in time.
 inline bool wait_until(const std::function<bool()>& holds, double seconds) {
   const Stopwatch watch;
   while (!holds()) {
@@ -116,7 +116,7 @@ inline std::string queue_state(const std::string& id) {
   return result.output.substr(0, result.output.find('\n'));
 }
 
-// The process of the program whose command line holds `text`, or 0.
+// The process of the program whose command line contains `text`, or 0.
 inline pid_t find_program(const std::string& text) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename().string();

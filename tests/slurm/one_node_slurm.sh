@@ -3,10 +3,10 @@
 #
 #   one_node_slurm.sh FOLDER
 #
-# FOLDER: short, fresh, made by the caller; FOLDER/slurm.conf is then what SLURM_CONF must name. Prints
-# "ready" when jobs can be submitted, and runs until it is killed or its standard input ends; where a
-# cluster cannot be started it prints "skip: REASON" and ends with 77. The node has 4 processors and
-# two pretended GPUs, the partition "small" ends after 72 hours, accounting is on.
+# FOLDER: a short path, fresh, made by the caller; SLURM_CONF must then name FOLDER/slurm.conf. Prints
+# "ready" when jobs can be submitted, and runs until it is killed or its standard input ends; if a
+# cluster cannot be started, it prints "skip: REASON" and exits with 77. The node has 4 processors and
+# two fake GPUs, the limit of the partition "small" is 72 hours, and accounting is on.
 set -uo pipefail
 
 skip() { echo "skip: $*"; exit 77; }
@@ -17,7 +17,7 @@ for program in mariadb munged slurmctld slurmd slurmdbd sbatch sacct mariadbd ma
   command -v "$program" >/dev/null || skip "$program is not installed (scripts/install-packages.sh --tests)"
 done
 
-# In namespaces of its own, so that nothing is left behind, orphans of jobs included.
+# In its own namespaces, so that nothing remains afterwards, not even orphans of jobs.
 if [[ -z "${ONE_NODE_SLURM_INSIDE:-}" ]] &&
     unshare --mount --pid --fork --mount-proc true 2>/dev/null; then
   ONE_NODE_SLURM_INSIDE=1 exec unshare --mount --pid --fork --mount-proc --kill-child \
@@ -29,7 +29,7 @@ address=$(getent ahostsv4 "$host" | awk 'NR == 1 { print $1 }')
 [[ -n "$address" ]] || skip "the name of this machine, $host, has no address"
 user=$(id -un)
 
-# Ports that nobody listens on, below those that the kernel hands out itself.
+# Ports that nobody listens on, below those that the kernel assigns itself.
 port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 base=$((20000 + RANDOM % 10000))
 for attempt in {1..50}; do
@@ -161,5 +161,5 @@ start slurmd slurmd -D -N n1
 node_is_idle() { [[ "$(sinfo -h -n n1 -o %t)" == idle ]]; }
 until_it_holds 40 node_is_idle || could_not slurmd slurmd.log
 echo ready
-# Until whoever started it closes the standard input, or kills it.
+# Runs until the starting process closes the standard input, or kills it.
 while read -r _; do :; done

@@ -1,5 +1,5 @@
-// scripts/slurm.sh with a real Slurm: a training to its end, and one that the time limit
-// interrupts.
+// scripts/slurm.sh with a real Slurm: a training that runs to its end, and one interrupted by the
+// time limit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A training long enough to be met in the middle.
+// A training long enough to be interrupted in the middle.
 struct LongRun {
   LongRun() : settings(train::small_settings(directory.path())) {
     settings.training.max_tokens = 27 * 8 * 300;
@@ -24,7 +24,7 @@ struct LongRun {
     std::filesystem::create_directories(directory / "runs");
   }
 
-  // The words of a job that trains into a directory of this name.
+  // The command of a job that trains into a directory of this name.
   std::vector<std::string> job(const std::string& name) {
     settings.runtime.output_dir = (directory / name).string();
     const Path config = directory / (name + ".yaml");
@@ -58,7 +58,7 @@ TEST(SlurmTraining, ToTheEndAndAcrossATimeLimit) {
   ::setenv("SADDLE_SLURM_PROGRAM", SADDLE_PROGRAM, 1);
   LongRun run;
 
-  // Held in its middle until the time limit is near: Slurm looks at limits twice a minute.
+  // Paused in the middle until the time limit is near: Slurm checks limits twice a minute.
   const std::string limited = run.submit("limited");
   pid_t program = 0;
   ASSERT_TRUE(wait_until([&] { return (program = find_program("limited.yaml")) != 0; }, 30));
@@ -76,9 +76,9 @@ TEST(SlurmTraining, ToTheEndAndAcrossATimeLimit) {
   ::kill(program, SIGCONT);
   ASSERT_TRUE(wait_until([&] { return queue_state(limited) == "PENDING"; }, 60))
       << run.log(limited);
-  // The earlier end became its time limit, near which it would be warned again. It starts 11
-  // seconds later by itself; started at once, its node may still refuse it by the credential of its
-  // first run.
+  // The earlier end became its time limit, and near it the job would be warned again. It starts by
+  // itself 11 seconds later; if started at once, its node may still refuse it because of the
+  // credential of its first run.
   output_of({"scontrol", "update", "JobId=" + limited, "TimeLimit=10"});
   ASSERT_TRUE(wait_until([&] { return queue_state(limited) == "COMPLETED"; }, 200))
       << queue_state(limited) << "\n"
