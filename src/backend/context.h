@@ -1,5 +1,5 @@
-// What an operation runs with: the threads it may use, scratch memory, and a record of the memory
-// of the device. Backends (src/backend/cpu, later a GPU) implement the same names.
+// The context in which an operation runs: the threads it may use, scratch memory, and a record of
+// device memory. Backends (src/backend/cpu, later a GPU) implement the same names.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace saddle::backend {
 
-// Device memory in use; shared by a context and the memory that was asked for through it.
+// Device memory in use; shared by a context and the memory allocated through it.
 struct MemoryStatistics {
   int64_t bytes_now = 0;
   int64_t bytes_peak = 0;
@@ -37,7 +37,7 @@ class Memory {
   int64_t bytes_ = 0;
 };
 
-// Scratch memory for the time of one operation. It grows to the total of what was asked for and
+// Scratch memory for the duration of one operation. It grows to the total size requested and
 // then stays, so that repeated work allocates nothing.
 class Workspace {
  public:
@@ -46,7 +46,7 @@ class Workspace {
   // Makes sure that `bytes` can be taken without an allocation.
   void reserve(int64_t bytes);
 
-  // What is taken from a scope is given back when the scope ends. Scopes nest. Contents are
+  // Memory taken from a scope is returned when the scope ends. Scopes nest. Contents are
   // undefined.
   class Scope {
    public:
@@ -68,7 +68,7 @@ class Workspace {
 
  private:
   void* take(int64_t bytes);
-  // Several blocks were needed before: one of their total size serves from now on.
+  // Replaces several blocks, if they were needed before, by one of their total size.
   void join_blocks();
 
   std::shared_ptr<MemoryStatistics> statistics_;
@@ -78,10 +78,10 @@ class Workspace {
   int depth_ = 0;
 };
 
-// What was done with a context; nothing but its records looks at them.
+// Counts of the work done with a context; only records use them.
 struct WorkCounters {
   int64_t updates = 0;
-  int64_t profiled_updates = 0;  // of those
+  int64_t profiled_updates = 0;  // among them
   int64_t evaluations = 0;
   int64_t checkpoints = 0;  // states written
 };
@@ -99,7 +99,7 @@ class Context {
   GemmChoices& gemm_choices() { return gemm_choices_; }
   WorkCounters& counters() { return counters_; }
 
-  // Where operations note their time, null (as at first) for nowhere. It must outlive what runs.
+  // Where operations record their time; null (the default): nowhere. It must outlive what runs.
   Profile* profile() const { return profile_; }
   void set_profile(Profile* profile) { profile_ = profile; }
 

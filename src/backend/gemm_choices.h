@@ -1,6 +1,6 @@
-// Which way of sharing products among threads is used for which shape. At first one product is
-// shared by the library, and several are shared out whole when that is even (gemm.h); while tuning,
-// every shape that is met is timed in each way and the fastest kept.
+// The way of sharing products among threads that is used for each shape. By default the library
+// shares one product, and several are distributed whole if that is even (gemm.h). While tuning,
+// every new shape is timed in each way and the fastest is kept.
 #pragma once
 
 #include <compare>
@@ -21,14 +21,14 @@ struct GemmShape {
 
 enum class GemmSharing {
   kLibrary,   // one call with all threads
-  kRows,      // each thread its part of the rows of C
-  kColumns,   // each thread its part of the columns of C
-  kProducts,  // each thread its part of several products
+  kRows,      // each thread computes part of the rows of C
+  kColumns,   // each thread computes part of the columns of C
+  kProducts,  // each thread computes some of several products
 };
 
 class GemmChoices {
  public:
-  // The choice for a shape, null when it was not tuned.
+  // The choice for a shape; null if it was not tuned.
   const GemmSharing* find(const GemmShape& shape) const {
     const auto known = choices_.find(shape);
     return known == choices_.end() ? nullptr : &known->second;

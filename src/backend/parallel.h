@@ -1,5 +1,5 @@
-// Loops over independent work, shared among the threads of a context. What a piece of work throws
-// first is thrown again behind the loop; the other pieces are done all the same.
+// Loops over independent work, shared among the threads of a context. The first exception of a
+// piece of work is rethrown after the loop; the other pieces are still done.
 #pragma once
 
 #include <omp.h>
@@ -13,9 +13,9 @@
 
 namespace saddle::backend {
 
-// The threads for `count` pieces of work. One inside a loop that is shared already, and under the
-// thread sanitizer: it does not know the barriers of the OpenMP library and would take its loops
-// for races.
+// The number of threads for `count` pieces of work. One inside a loop that is already shared, and
+// under the thread sanitizer: it does not know the barriers of the OpenMP library and would report
+// its loops as races.
 inline int loop_threads([[maybe_unused]] const Context& context, [[maybe_unused]] int64_t count) {
 #if defined(__SANITIZE_THREAD__)
   return 1;
@@ -25,7 +25,7 @@ inline int loop_threads([[maybe_unused]] const Context& context, [[maybe_unused]
 #endif
 }
 
-// Keeps the first exception of a parallel loop, through which none may pass.
+// Keeps the first exception of a parallel loop: none may leave the loop.
 class FirstException {
  public:
   template <class Work>
@@ -45,7 +45,7 @@ class FirstException {
   std::exception_ptr exception_;
 };
 
-// fn(i, thread) for every i in [0, count), each handed to the next free thread; for few, large
+// fn(i, thread) for every i in [0, count), each given to the next free thread; for few, large
 // pieces. thread is in [0, context.threads()).
 template <class Fn>
 void parallel_tasks(Context& context, int64_t count, Fn&& fn) {

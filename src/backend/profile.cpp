@@ -14,7 +14,7 @@ void Profile::open(const char* group, const char* name, double operations, int64
 }
 
 void Profile::close(int64_t end) {
-  if (open_.empty()) fail(ErrorKind::kInternal, "a region of a profile ends that never began");
+  if (open_.empty()) fail(ErrorKind::kInternal, "a region of a profile ends but never began");
   Region& region = regions_[open_.back()];
   open_.pop_back();
   region.end = end;

@@ -24,7 +24,7 @@ class Tensor {
         view_(static_cast<num::Plane<S>*>(memory_.get()), workers, rows, cols, rows * cols, cols,
               workers * rows * cols) {}
 
-  // Numbers that something else owns, which must outlive it.
+  // A view of numbers that something else owns; the owner must outlive the tensor.
   explicit Tensor(View<S> view) : view_(view) {}
 
   View<S> view() const { return view_; }
@@ -38,7 +38,7 @@ class Tensor {
 };
 
 // Named tensors of `workers` models in one block: [planes][workers][padded size of the layout].
-// Padding is zero and stays so.
+// Padding is zero and stays zero.
 template <class S>
 class Arena {
  public:
@@ -46,7 +46,7 @@ class Arena {
   Arena(Context& context, const tensor::Layout& layout, int64_t workers)
       : layout_(layout), storage_(context, workers, 1, layout.padded_size()) {}
 
-  // One worker as an arena of its own, over the memory of this one, which must outlive it.
+  // One worker as a separate arena over the memory of this one, which must outlive it.
   Arena worker(int64_t n) const { return Arena(layout_, storage_.view().worker_range(n, 1)); }
 
   const tensor::Layout& layout() const { return layout_; }
@@ -74,7 +74,7 @@ class Arena {
   Tensor<S> storage_;
 };
 
-// Copies one plane of a view to or from host memory, [workers][rows][cols] in order. `host` holds
+// Copies one plane of a view to or from host memory, [workers][rows][cols] in order. `host` has
 // view.size() numbers.
 template <class S>
 void copy_to_host(View<const S> view, int plane, num::Plane<S>* host);

@@ -1,4 +1,4 @@
-// Device memory, scratch memory and the record of both.
+// Device memory, scratch memory and the records of both.
 #include "backend/context.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ bool all_zero(const Memory& memory) {
 TEST(Memory, IsAlignedZeroAndCounted) {
   Context context(1);
   {
-    // Of a few bytes, and large enough to come in pages of its own.
+    // A few bytes, and a block large enough for its own pages.
     const Memory small = context.allocate(13);
     const Memory large = context.allocate((int64_t{4} << 20) + 5);
     for (const Memory* memory : {&small, &large}) {
@@ -63,14 +63,14 @@ TEST(Memory, OutlivesItsContext) {
   EXPECT_TRUE(all_zero(memory));
 }
 
-TEST(Memory, SaysWhatWasAskedForWhenThereIsNotEnough) {
+TEST(Memory, NamesTheRequestWhenThereIsNotEnough) {
   Context context(1);
   const Memory held = context.allocate(1000);
   constexpr int64_t kAbsurd = std::numeric_limits<int64_t>::max() / 2;
   expect_error(ErrorKind::kDevice, {"not enough memory", "4611686018427387903", "1000"},
                [&] { context.allocate(kAbsurd); });
   expect_error(ErrorKind::kInternal, {"-1"}, [&] { context.allocate(-1); });
-  // Nothing was counted, and the context serves on.
+  // Nothing was counted, and the context stays usable.
   EXPECT_EQ(context.memory().bytes_now, 1000);
   EXPECT_EQ(context.memory().allocations, 1);
   EXPECT_NE(context.allocate(10).get(), nullptr);
@@ -94,7 +94,7 @@ void use_nested_scopes(Workspace& workspace) {
     EXPECT_TRUE(aligned(b));
   }
   {
-    // What the first inner scope gave back is taken again.
+    // Memory returned by the first inner scope is taken again.
     Workspace::Scope inner(workspace);
     double* c = inner.take<double>(5000);
     EXPECT_EQ(c, inner_address);
@@ -109,7 +109,7 @@ void use_nested_scopes(Workspace& workspace) {
 
 TEST(Workspace, RepeatedUseAllocatesNothing) {
   Context context(1);
-  // The first use finds out what is needed, the second asks for it in one block.
+  // The first use finds out what is needed, the second allocates it as one block.
   use_nested_scopes(context.workspace());
   use_nested_scopes(context.workspace());
   const int64_t allocations = context.memory().allocations;
@@ -125,7 +125,7 @@ TEST(Workspace, ReservedMemorySuffices) {
   EXPECT_EQ(context.memory().allocations, 1);
   use_nested_scopes(context.workspace());
   EXPECT_EQ(context.memory().allocations, 1);
-  context.workspace().reserve(100);  // there is more already
+  context.workspace().reserve(100);  // the workspace is already larger
   EXPECT_EQ(context.memory().allocations, 1);
 }
 

@@ -46,7 +46,7 @@ std::vector<double> plain_loop(const GemmShape& s, const Matrices& all, double b
   return c;
 }
 
-// Sums of 40 products of normal numbers in float: 1e-5 absolute is some ten roundings.
+// Sums of 40 products of normal numbers in float: 1e-5 absolute is about ten roundings.
 void expect_near(const std::vector<float>& actual, const std::vector<double>& expected) {
   for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 1e-5) << i;
 }
@@ -93,7 +93,7 @@ TEST(GemmChoices, TuningKeepsOneChoiceForEachShape) {
   const GemmShape shape{Transpose::kNo, Transpose::kYes, 64, 96, 40};
   Matrices all = random_matrices(shape);
   multiply(context, shape, all, 0);
-  EXPECT_EQ(context.gemm_choices().shapes(), 0) << "nothing is tuned unasked";
+  EXPECT_EQ(context.gemm_choices().shapes(), 0) << "nothing is tuned without a request";
 
   context.gemm_choices().set_tuning(true);
   multiply(context, shape, all, 0);

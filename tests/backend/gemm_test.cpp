@@ -72,7 +72,7 @@ void expect_products_match_plain_loops() {
           const Problem<T> problem(ta, tb, shape, margin);
           const T alpha = T(-0.75);
           for (const T beta : {T(0), T(1), T(0.5)}) {
-            // With beta = 0 what was there before is not read.
+            // With beta = 0 the old contents are not read.
             std::vector<T> old = problem.c.numbers;
             if (beta == T(0))
               std::fill(old.begin(), old.end(), std::numeric_limits<T>::quiet_NaN());
@@ -146,12 +146,12 @@ void expect_the_same_inside_a_loop() {
   }
 }
 
-TEST(Gemm, MayBeCalledFromInsideAParallelLoop) {
+TEST(Gemm, MayBeCalledInsideAParallelLoop) {
   expect_the_same_inside_a_loop<float>();
   expect_the_same_inside_a_loop<double>();
 }
 
-// Numbers of a batch lie behind each other, with some between them.
+// The matrices of a batch follow each other, with some numbers between them.
 template <class T>
 void expect_a_batch_to_be_its_products(int64_t count, int threads, T tolerance) {
   const Shape shape{130, 40, 30};
@@ -183,7 +183,7 @@ void expect_a_batch_to_be_its_products(int64_t count, int threads, T tolerance) 
   }
 }
 
-TEST(Gemm, ABatchIsItsProducts) {
+TEST(Gemm, ABatchGivesItsProducts) {
   for (const int64_t count : {1, 2, 3, 4, 9}) {
     for (const int threads : {1, 2, 3}) {
       expect_a_batch_to_be_its_products<double>(count, threads, 0);
@@ -191,16 +191,16 @@ TEST(Gemm, ABatchIsItsProducts) {
       expect_a_batch_to_be_its_products<float>(count, threads, 1e-5F);
     }
   }
-  // Whole products on one thread each have the bits of one thread.
+  // Products that run whole on one thread have the bits of one thread.
   expect_a_batch_to_be_its_products<float>(4, 2, 0);
 }
 
-TEST(Gemm, UsesTheThreadsOfTheContextThatItIsGiven) {
+TEST(Gemm, UsesTheThreadsOfItsContext) {
   const Problem<float> problem(Transpose::kNo, Transpose::kNo, {8, 8, 8}, 0);
   Context one(1);
   Context two(2);
   problem.product(one, 1, 0, problem.c.numbers);
-  EXPECT_EQ(omp_get_max_threads(), 1);  // what oneDNN asks for
+  EXPECT_EQ(omp_get_max_threads(), 1);  // the number that oneDNN requests
   problem.product(two, 1, 0, problem.c.numbers);
   EXPECT_EQ(omp_get_max_threads(), 2);
 }

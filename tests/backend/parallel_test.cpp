@@ -9,9 +9,9 @@
 namespace saddle::backend {
 namespace {
 
-// What a piece throws comes out behind the loop, with one thread and with several; it ends no
-// process, and the other pieces are done.
-TEST(Parallel, ExceptionsComeOutBehindTheLoop) {
+// An exception of a piece is rethrown after the loop, with one thread and with several; the process
+// survives, and the other pieces are done.
+TEST(Parallel, ExceptionsAreRethrownAfterTheLoop) {
   for (const int threads : {1, 3}) {
     Context context(threads);
     std::atomic<int> done{0};

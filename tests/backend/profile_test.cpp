@@ -1,4 +1,4 @@
-// Profiles: times of planted regions, and what real threads leave.
+// Profiles: times of planted regions, and the shares of real threads.
 #include "backend/profile.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace saddle::backend {
 namespace {
 
-TEST(Profile, GivesEachRegionTheTimeThatIsItsOwn) {
+TEST(Profile, GivesEachRegionItsOwnTime) {
   Profile profile(1);
   profile.open("g", "outer", 0, 100);
   profile.open("g", "first", 7, 110);
@@ -58,9 +58,9 @@ TEST(Profile, EndsRegionsThatAnExceptionLeaves) {
   EXPECT_THROW(profile.close(1), Error);  // nothing is open
 }
 
-#if !defined(__SANITIZE_THREAD__)  // under which loops run on one thread
+#if !defined(__SANITIZE_THREAD__)  // loops run on one thread under it
 
-TEST(Profile, NotesWhatThreadsDoOfLoops) {
+TEST(Profile, RecordsTheSharesOfThreadsInLoops) {
   Context context(2);
   Profile profile(2);
   context.set_profile(&profile);
@@ -91,8 +91,8 @@ TEST(Profile, NotesWhatThreadsDoOfLoops) {
 
 #endif
 
-// A product that the library shares is work of every thread; one inside a loop belongs to the loop.
-TEST(Profile, NotesProductsOfAllThreads) {
+// A product shared by the library counts for every thread; one inside a loop belongs to the loop.
+TEST(Profile, RecordsProductsForAllThreads) {
   Context context(2);
   Profile profile(2);
   context.set_profile(&profile);

@@ -1,4 +1,4 @@
-// Products where OpenMP starts fewer threads than are asked for: every part of them is computed.
+// Products when OpenMP starts fewer threads than requested: every part of them is computed.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -64,9 +64,9 @@ void expect_right_products(int threads) {
   const std::vector<float> expected = product_of_one_thread();
   Context context(threads);
   expect_near(large_product(context), expected);
-  // A thread of its own has settings, and a pool of threads, of its own.
+  // A separate thread has its own settings and its own pool of threads.
   std::thread([&] { expect_near(large_product(context), expected); }).join();
-  // Two at a time, each with its context.
+  // Two at a time, each with its own context.
   std::array<std::thread, 2> callers;
   for (std::thread& caller : callers) {
     caller = std::thread([&] {
@@ -77,8 +77,8 @@ void expect_right_products(int threads) {
   for (std::thread& caller : callers) caller.join();
 }
 
-// What the variables of the environment do is tested in processes of their own: OpenMP reads them
-// once. This test is the one that they run.
+// The effects of environment variables are tested in separate processes, because OpenMP reads them
+// only once. Those processes run this test.
 TEST(Team, GivesRightProducts) {
   expect_right_products(kAsked);
 }
@@ -96,8 +96,8 @@ TEST(Team, GivesRightProductsUnderEveryLimitOfTheEnvironment) {
   }
 }
 
-// The number of threads of a context is what OpenMP starts.
-TEST(Team, IsCounted) {
+// The number of threads of a context is the number that OpenMP starts.
+TEST(Team, ThreadsAreCounted) {
   SKIP_UNDER_THREAD_SANITIZER();
   EXPECT_EQ(Context(kAsked).threads(), kAsked);
   int threads = 0;
@@ -109,7 +109,7 @@ TEST(Team, IsCounted) {
   omp_set_max_active_levels(1);
 }
 
-// The context is there before the limit.
+// The context is made before the limit.
 TEST(Team, MayBeLimitedLater) {
   SKIP_UNDER_THREAD_SANITIZER();
   const std::vector<float> expected = product_of_one_thread();

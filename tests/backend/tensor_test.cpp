@@ -35,7 +35,7 @@ TEST(Copies, MoveOnePlaneOfAnyView) {
   EXPECT_EQ(back, numbers);
   EXPECT_EQ(part.row(1, 1).load(2).t, 12);
   EXPECT_EQ(part.row(1, 1).load(2).v, 0);
-  // Beside the view nothing was written.
+  // Nothing was written outside the view.
   std::vector<double> all(48);
   copy_to_host<Dual<double>>(tensor, 1, all.data());
   EXPECT_EQ(std::accumulate(all.begin(), all.end(), 0.0), 12 * 13 / 2);

@@ -15,7 +15,8 @@ namespace saddle::backend {
 namespace {
 
 constexpr int64_t kAlignmentBytes = 64;
-// From this size on, memory comes from the system in pages of its own, large ones where it can.
+// Blocks of at least this size are mapped from the system in separate pages, large ones if
+// possible.
 constexpr int64_t kMappedBytes = int64_t{4} << 20;
 
 void* map_memory(int64_t bytes) {
@@ -36,11 +37,11 @@ void* small_memory(int64_t bytes) {
 
 Memory::Memory(std::shared_ptr<MemoryStatistics> statistics, int64_t bytes)
     : statistics_(std::move(statistics)), bytes_(bytes) {
-  if (bytes < 0) fail(ErrorKind::kInternal, "a memory block of {} bytes was asked for", bytes);
+  if (bytes < 0) fail(ErrorKind::kInternal, "a memory block of {} bytes was requested", bytes);
   if (bytes == 0) return;
   address_ = bytes >= kMappedBytes ? map_memory(bytes) : small_memory(bytes);
   if (address_ == nullptr) {
-    fail(ErrorKind::kDevice, "not enough memory: {} bytes were asked for, {} are in use already",
+    fail(ErrorKind::kDevice, "not enough memory: {} bytes were requested, {} are already in use",
          bytes, statistics_->bytes_now);
   }
   statistics_->bytes_now += bytes;
@@ -117,7 +118,7 @@ Context::Context(int threads)
     : threads_(threads),
       statistics_(std::make_shared<MemoryStatistics>()),
       workspace_(statistics_) {
-  if (threads < 1) fail(ErrorKind::kInternal, "a context of {} threads was asked for", threads);
+  if (threads < 1) fail(ErrorKind::kInternal, "a context of {} threads was requested", threads);
   check_threads_start(threads);
   threads_ = cpu::prepare_libraries(threads);
 }

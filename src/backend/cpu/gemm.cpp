@@ -70,8 +70,8 @@ Product columns_of(Product p, int64_t first, int64_t count) {
   return p;
 }
 
-// One call with all threads; oneDNN 2.6 is some 5% slower on wide results of x W^T with about a
-// thousand rows than on slices of this width, one after the other.
+// One call with all threads; oneDNN 2.6 is about 5% slower on wide results of x W^T with about a
+// thousand rows than on consecutive slices of this width.
 void call_in_slices(const Product& p) {
   constexpr int64_t kWidth = 960;
   const bool slow = p.b == Transpose::kYes && p.n > kWidth && p.m >= 512 && p.m <= 2048;
@@ -106,15 +106,15 @@ void run(Context& context, const GemmBatch& batch, const Product& p, GemmSharing
   for (int64_t i = 0; i < batch.count; ++i) run_one(context, product_of(p, batch, i), sharing);
 }
 
-// Products that the library shares: inside it nothing can be noted, so all its threads count as at
-// work from its beginning to its end.
+// For products that the library shares: nothing can be recorded inside it, so all its threads count
+// as busy from its beginning to its end.
 void note_shares(Profile& profile, int64_t begin) {
   const int64_t end = profile.now();
   for (int thread = 0; thread < profile.threads(); ++thread) profile.add_share(thread, begin, end);
 }
 
-// Without tuning: whole products where every thread gets as many, or so many that it matters
-// little.
+// Without tuning: whole products if every thread gets the same number of them, or so many that it
+// matters little.
 GemmSharing usual_sharing(const Context& context, const GemmBatch& batch) {
   const int64_t threads = context.threads();
   const bool even = batch.count % threads == 0 || batch.count >= 4 * threads;
@@ -159,8 +159,8 @@ void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int
   if (m == 0 || n == 0) return;
   const Product first{a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc};
   if (omp_in_parallel() != 0) return run(context, batch, first, GemmSharing::kLibrary);
-  // The library's threads are a setting of the calling thread, which another context or the caller
-  // may have changed. In a parallel loop it uses one.
+  // The number of library threads is a setting of the calling thread, and others may have changed
+  // it. In a parallel loop the library uses one.
   cpu::limit_team(context.threads());
   GemmChoices& choices = context.gemm_choices();
   const GemmShape shape = shape_of(first, batch);
@@ -180,8 +180,8 @@ void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int
                 int64_t k, double alpha, const double* A, int64_t lda, const double* B, int64_t ldb,
                 double beta, double* C, int64_t ldc) {
   if (m == 0 || n == 0) return;
-  // BLIS runs each share of the rows on one thread, and the shares are the same whatever the number
-  // of threads: so are the sums.
+  // BLIS runs each share of the rows on one thread, and the shares do not depend on the number of
+  // threads: neither do the sums.
   constexpr int64_t kRows = 64;
   const int columns = narrow<int>(n);
   const int inner = narrow<int>(k);

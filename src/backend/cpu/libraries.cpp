@@ -8,7 +8,7 @@
 namespace saddle::backend::cpu {
 namespace {
 
-// The thread sanitizer does not know the barriers of OpenMP, and loops take one thread under it.
+// The thread sanitizer does not know the barriers of OpenMP; under it, loops use one thread.
 int counted_team([[maybe_unused]] int threads) {
 #if defined(__SANITIZE_THREAD__)
   return omp_get_max_threads();
@@ -26,7 +26,7 @@ int counted_team([[maybe_unused]] int threads) {
 }  // namespace
 
 int prepare_libraries(int threads) {
-  bli_thread_set_num_threads(1);  // BLIS is called from loops that are shared among threads already
+  bli_thread_set_num_threads(1);  // BLIS is called from loops already shared among threads
   limit_team(threads);
   return threads == 1 ? 1 : counted_team(threads);
 }
