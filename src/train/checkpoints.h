@@ -1,8 +1,9 @@
 // Which checkpoints a run keeps, and their files.
 //
-//   epoch-NNN.safetensors         weights after an epoch that the policy keeps; of several workers
+//   epoch-NNN.safetensors         weights after an epoch that the policy keeps; with several
+//   workers
 //                                 their average
-//   node-NNN/epoch-NNN.safetensors  weights of each of several workers, node-000 the first
+//   node-NNN/epoch-NNN.safetensors  weights of each of several workers, node-000 is the first
 //   epoch-NNN.state.safetensors   the full state there
 //   final.safetensors             weights at the end (and node-NNN/final.safetensors), and
 //   final.state.safetensors       the full state there, unless the policy is none
@@ -30,7 +31,7 @@ class Checkpoints {
   bool keeps_epoch(int64_t epoch) const;  // epochs count from 1
   bool rolling_due(int64_t step) const;
 
-  // Each returns the name of the state that it wrote. `kept` [1, D_padded]: the weights of the one
+  // Each returns the name of the state written. `kept` [1, D_padded]: the weights of the only
   // worker, or the average of several. Errors: those of save_state.
   template <class T>
   std::string save_epoch(int64_t epoch, const RunState& state, const TrainedModel<T>& trained,

@@ -59,8 +59,8 @@ Json best_loss(const RunRecord& run) {
   return best;
 }
 
-// The updates that both runs logged: how far their losses are apart in the first one, where only
-// rounding can differ between runs of the same work, and at most.
+// For the updates that both runs logged: the difference of their losses in the first one, where
+// only rounding can differ between runs of the same work, and the largest difference.
 Json train_curve(const RunRecord& a, const RunRecord& b) {
   std::map<int64_t, double> losses;
   for (const Json& line : a.updates) {

@@ -1,4 +1,4 @@
-// Two runs side by side: what their settings differ in, their throughput and their losses.
+// Two runs side by side: the differences of their settings, their throughput and their losses.
 #pragma once
 
 #include <string>
@@ -8,22 +8,22 @@
 
 namespace saddle::train {
 
-// Reads both run directories (run_record.h). The record (numbers that are not there or not finite
+// Reads both run directories (run_record.h). The record (numbers that are missing or not finite
 // are null):
 //
 //   runs         a and b: directory, finished, step, tokens
 //   differences  numbers and execution: settings that differ, [{key, a, b}], that decide a run's
 //                numbers or only its place and speed; data: identities of the token caches, a, b
-//                and same (null when a run does not tell); source, machine: [{key, a, b}]
-//   same_work    whether the runs differ in execution settings only: true, false, or null when the
-//                settings agree but the data is not known of both
+//                and same (null if a run has no record of it); source, machine: [{key, a, b}]
+//   same_work    whether the runs differ only in execution settings: true, false, or null if the
+//                settings agree but the data of a run is not known
 //   seed         a and b; runs of the same work also read the same blocks in the same order
 //   throughput   each {a, b, ratio}: tokens_per_second_median (of the logged updates),
-//                tokens_per_second (aggregate, evaluation and checkpoints left out),
+//                tokens_per_second (aggregate, without evaluation and checkpoints),
 //                elapsed_tokens_per_second (with them), evaluation_tokens_per_second
 //   losses       each {a, b, difference}: train (last logged), subset (last evaluation), best,
-//                validation (the whole split); train_curve: updates that both logged, first of
-//                them {step, difference} and the largest difference of their losses
+//                validation (the whole split); train_curve: updates that both logged, the first of
+//                them {step, difference} and the largest difference of the losses
 //   seconds, peak_memory_bytes   each {a, b, ratio}
 //
 // ratio is b / a, difference b - a. Errors: those of read_run.

@@ -34,7 +34,7 @@ std::string differences(const char* title, const Json& list) {
 }
 
 std::string data_text(const Json& data) {
-  if (data["same"].is_null()) return "token cache: not known of both runs\n";
+  if (data["same"].is_null()) return "token cache: not known for both runs\n";
   if (data["same"].get<bool>()) return "token cache: the same\n";
   return fmt::format("token cache: {} | {}\n", plain(data["a"]), plain(data["b"]));
 }
@@ -45,7 +45,7 @@ std::string run_text(const char* name, const Json& run) {
                      run["finished"].get<bool>() ? "finished" : "not finished");
 }
 
-// What a matched pair is measured for.
+// The purpose of a matched pair.
 std::string summary(const Json& record) {
   const Json& rates = record["throughput"];
   const Json& curve = record["losses"]["train_curve"];

@@ -20,7 +20,7 @@ EpochPlan::EpochPlan(std::vector<int64_t> boundaries, int64_t blocks_per_update,
       blocks_per_update_(blocks_per_update),
       context_length_(context_length) {
   if (boundaries_.empty() || blocks_per_update < 1) {
-    fail(ErrorKind::kConfig, "expected at least 1 epoch and 1 block an update, found {} and {}",
+    fail(ErrorKind::kConfig, "expected at least 1 epoch and 1 block per update, found {} and {}",
          boundaries_.size(), blocks_per_update);
   }
   int64_t begin = 0;

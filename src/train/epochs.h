@@ -1,5 +1,5 @@
-// How a run is cut: the budget into virtual epochs, an epoch into updates. Positions count blocks
-// (sequences of context_length targets) since the beginning of the run.
+// How a run is divided: the budget into virtual epochs, an epoch into updates. Positions count
+// blocks (sequences of context_length targets) from the beginning of the run.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class EpochPlan {
   EpochPlan(std::vector<int64_t> boundaries, int64_t blocks_per_update, int64_t context_length);
 
   int64_t epochs() const { return static_cast<int64_t>(boundaries_.size()); }
-  // Where epoch 1 .. epochs() ends.
+  // The end of an epoch, 1 to epochs().
   int64_t boundary(int64_t epoch) const { return boundaries_.at(static_cast<size_t>(epoch - 1)); }
   int64_t total_blocks() const { return boundaries_.back(); }
   int64_t total_updates() const { return updates_before_epoch_.back(); }
@@ -25,7 +25,7 @@ class EpochPlan {
   // Epochs that end at or before a position.
   int64_t completed_epochs(int64_t position) const;
 
-  // Blocks of the update that begins at a position: a whole update, or what is left of the epoch;
+  // Blocks of the update that begins at a position: a whole update, or the rest of the epoch;
   // 0 at the end.
   int64_t next_update_blocks(int64_t position) const;
 

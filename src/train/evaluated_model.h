@@ -1,5 +1,5 @@
-// The model that a run is evaluated by and whose weights it keeps: that of its one worker, or the
-// plain average of several, which lies in memory of its own.
+// The model that a run evaluates and whose weights it keeps: that of its only worker, or the plain
+// average of several, in separate memory.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace saddle::train {
 template <class T>
 class EvaluatedModel {
  public:
-  // `training`, the execution of `trained`, is used for one worker; several get an execution of
-  // their own, for training.micro_batch_size sequences. All must outlive this.
+  // With one worker, uses `training`, the execution of `trained`; with several, makes a separate
+  // execution for training.micro_batch_size sequences. All arguments must outlive this.
   EvaluatedModel(backend::Context& context, const config::Settings& settings,
                  const TrainedModel<T>& trained, model::Execution<T>& training)
       : context_(context), trained_(trained), execution_(&training) {
@@ -29,7 +29,7 @@ class EvaluatedModel {
     execution_ = own_.get();
   }
 
-  // Takes over the weights as they are now. Reads them, and changes nothing of the training.
+  // Takes over the current weights. Only reads them: training does not change.
   void refresh() {
     if (average_) ops::worker_mean<T>(context_, trained_.weights.all(), average_->all());
   }

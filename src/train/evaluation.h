@@ -17,21 +17,21 @@ struct EvaluationResult {
   double perplexity = 0;  // exp(loss)
   int64_t targets = 0;
   double seconds = 0;
-  bool validation_complete = true;  // whether the cache holds the whole validation split
+  bool validation_complete = true;  // whether the cache contains the whole validation split
 };
 
-// Told how many sequences of how many are done; false ends the evaluation.
+// Called with the sequences done and their total; false ends the evaluation.
 using EvaluationProgress = std::function<bool(int64_t done, int64_t total)>;
 
 struct EvaluatorOptions {
   int64_t context_length = 1024;
   int64_t batch_size = 128;  // sequences gathered in host memory at a time
-  int64_t piece_size = 32;   // sequences of one run of the execution, at most what it was made for
+  int64_t piece_size = 32;   // sequences of one run of the execution, at most its maximum
 };
 
 // Gathers batches and runs them in pieces. Losses are summed in double, piece by piece in order, so
-// the sizes of batches and pieces change nothing but the rounding of the execution itself.
-// Weights, moments and counters are not touched; of the execution only its batch and losses are.
+// the sizes of batches and pieces change only the rounding of the execution itself. Changes only
+// the batch and losses of the execution, not weights, moments or counters.
 template <class T>
 class Evaluator {
  public:
@@ -39,7 +39,7 @@ class Evaluator {
   Evaluator(backend::Context& context, model::Execution<T>& execution,
             const EvaluatorOptions& options);
 
-  // Nothing when `progress` ended it. A loss that is not finite is a result, not an error.
+  // Returns nothing if `progress` ended it. A loss that is not finite is a result, not an error.
   std::optional<EvaluationResult> run(const data::ValidationSubset& subset,
                                       bool validation_complete, const EvaluationProgress& progress);
   // From the stream's position, which must be its beginning, to its end.

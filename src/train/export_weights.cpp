@@ -14,7 +14,7 @@
 namespace saddle::train {
 namespace {
 
-// `reason`: why it has no tokenizer.json, where it has none.
+// `reason`: why there is no tokenizer.json, if there is none.
 model::HuggingFaceTokenizer described(const Path& path, const config::ModelSettings& model,
                                       std::optional<std::string>& reason) {
   const data::Tokenizer tokenizer(path);

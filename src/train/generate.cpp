@@ -17,8 +17,8 @@
 namespace saddle::train {
 namespace {
 
-// The part of `text` before characters that later tokens may still complete. SentencePiece shows
-// bytes that do not make a character yet as U+FFFD, at most three at the end.
+// The part of `text` before characters that later tokens may still complete. SentencePiece decodes
+// bytes of an incomplete character as U+FFFD, at most three at the end.
 std::string_view settled(std::string_view text) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   for (int i = 0; i < 3 && text.ends_with(kReplacement); ++i) {
@@ -27,7 +27,7 @@ std::string_view settled(std::string_view text) {
   return text;
 }
 
-// The text of new tokens, handed out as it becomes settled.
+// The text of new tokens, passed on as soon as it is settled.
 class NewText {
  public:
   NewText(const data::Tokenizer& tokenizer, std::vector<uint16_t> prompt,
@@ -48,7 +48,7 @@ class NewText {
   }
 
  private:
-  // Decoded whole each time: whether a piece begins with a space depends on what is before it.
+  // Decoded whole each time: whether a piece begins with a space depends on the text before it.
   std::string so_far() const {
     const std::string text = tokenizer_.decode(ids_);
     return text.substr(std::min(prompt_bytes_, text.size()));
@@ -96,7 +96,7 @@ Generation run(const config::Settings& settings, const Path& checkpoint,
   const int64_t capacity = settings.model.context_length;
   if (!options.logits_file.empty() && static_cast<int64_t>(tokens.size()) > capacity) {
     fail(ErrorKind::kUsage,
-         "the prompt has {} tokens with the end-of-document token in front, but logits are only "
+         "the prompt has {} tokens with the end-of-document token before it, but logits are only "
          "written for up to model.context_length ({})",
          tokens.size(), capacity);
   }

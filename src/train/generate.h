@@ -22,9 +22,9 @@ struct GenerateOptions {
   Path tokenizer;
   Path logits_file;  // empty: none
 
-  // Looked at between tokens: the signal that asks to stop, or 0.
+  // Called between tokens; returns the signal that asks to stop, or 0.
   std::function<int()> stop = [] { return 0; };
-  // Told each piece of new text as soon as its characters are whole.
+  // Called with each piece of new text as soon as its characters are complete.
   std::function<void(std::string_view)> on_text = [](std::string_view) {};
 };
 
@@ -32,7 +32,7 @@ struct Generation {
   enum class End { kDocument, kLength, kStopped };  // the model's eos, the limit, a signal
 
   std::string text;           // new, without the prompt
-  int64_t prompt_tokens = 0;  // with the eos in front
+  int64_t prompt_tokens = 0;  // with the eos before it
   int64_t tokens = 0;         // drawn, the eos at the end included
   End end = End::kLength;
   double prompt_seconds = 0;  // to run the prompt
@@ -40,15 +40,15 @@ struct Generation {
 };
 
 // Continues the prompt with the weights in `checkpoint`, in runtime.dtype (runtime.amp does not
-// matter here). In front of the prompt stands the eos token, which in training is what documents
-// begin after. Token i is drawn with number i of the stream (seed, kSampling), so that the text
-// depends on settings, weights, prompt, sampling and seed alone. When all context_length positions
-// are full, the newer half of them is run again from position 0 and the text goes on.
+// matter here). The eos token comes before the prompt, because documents begin after it in
+// training. Token i is drawn with number i of the stream (seed, kSampling), so that the text
+// depends only on settings, weights, prompt, sampling and seed. When all context_length positions
+// are full, the newer half of them is run again from position 0 and the text continues.
 //
-// With `logits_file` the prompt's tokens ("tokens", I64 [P]) and the logits behind each of them
+// With `logits_file`, the prompt's tokens ("tokens", I64 [P]) and the logits after each of them
 // ("logits", F32 or F64 [P, V]) are written there as safetensors.
 // Errors: kUsage for sampling options that are not allowed, and for a prompt of more than
-// context_length tokens when its logits are asked for; kConfig for a tokenizer of another
+// context_length tokens when its logits are requested; kConfig for a tokenizer of another
 // vocabulary; kData for files that are damaged or of another model; kNumeric when a logit is not
 // finite.
 Generation generate(const config::Settings& settings, const Path& checkpoint,

@@ -1,4 +1,4 @@
-// Which libraries compute, for the records that a run keeps.
+// The libraries that do the computing, for the records of a run.
 #pragma once
 
 #include "base/json.h"

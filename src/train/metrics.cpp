@@ -9,7 +9,7 @@
 namespace saddle::train {
 namespace {
 
-// Whether a line stood in the file when the run was at `state`.
+// Whether a line was in the file when the run was at `state`.
 bool written_before(const Json& line, const RunState& state) {
   const std::string type = line.at("type").get<std::string>();
   if (type == kTrainLine || type == kWorkersLine)

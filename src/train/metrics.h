@@ -1,4 +1,4 @@
-// metrics.jsonl: one JSON object a line, for programs. Numbers that are not finite are null.
+// metrics.jsonl: one JSON object per line, for programs. Numbers that are not finite are null.
 #pragma once
 
 #include <utility>
@@ -10,14 +10,14 @@
 
 namespace saddle::train {
 
-// Keeps of a metrics file what the run had written when it stood at `state`: train lines up to its
+// Reduces a metrics file to what the run had written when it was at `state`: train lines up to its
 // step and evaluations up to its epochs. Lines that are not JSON (the last one of a killed process)
-// are dropped with a warning. The file is replaced atomically; one that is missing stays so.
+// are dropped with a warning. The file is replaced atomically; a missing file stays missing.
 void cut_metrics(const Path& path, const RunState& state, Log& log);
 
 class MetricsFile {
  public:
-  // Appends to `path`, which is made when missing.
+  // Appends to `path`, and creates it if missing.
   explicit MetricsFile(Path path) : file_(std::move(path)) {}
 
   // Writes one line at once. Errors: kIo.

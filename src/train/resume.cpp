@@ -29,7 +29,7 @@ auto progress_of(const RunState& state) {
   return std::tuple(state.step, state.evaluated_epochs);
 }
 
-// The file's state, or nothing when it is damaged, which `damage` then tells.
+// The file's state, or null if it is damaged; `damage` then says how.
 std::unique_ptr<StateFile> open_unless_damaged(const Path& path, std::string& damage) {
   try {
     return std::make_unique<StateFile>(path);
@@ -85,8 +85,8 @@ void supersede_later_states(const RunState& state, const Path& directory, Log& l
            code.message());
     }
     flush_directory(directory);
-    log.info("{} is {} updates further than where the run goes on: kept as {}", path.string(),
-             file->state().step - state.step, name.filename().string());
+    log.info("{} is {} updates ahead of the point from which the run continues: kept as {}",
+             path.string(), file->state().step - state.step, name.filename().string());
   }
 }
 

@@ -1,4 +1,4 @@
-// The directory of a run: made, locked, and its records written.
+// Makes and locks the directory of a run, and writes its records.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@ class RunDirectory {
  public:
   // Makes the directory, locks it for this process, and removes the unfinished files of processes
   // that were killed.
-  // Errors: kIo when it cannot be made or written, or when another process holds it.
+  // Errors: kIo when it cannot be made or written, or when another process has locked it.
   explicit RunDirectory(const Path& path);
 
   const Path& path() const { return path_; }
   Path file(const char* name) const { return path_ / name; }
   Path metrics() const { return file("metrics.jsonl"); }
 
-  // The name of a file by which the directory already holds a run (its settings, metrics or
+  // The name of a file showing that the directory already contains a run (its settings, metrics or
   // checkpoints), or empty.
   std::string used_by() const;
 
-  // resolved.yaml and environment.json. `resumed_from`: a path, or empty; `data_identity`: of the
-  // token cache.
+  // Writes resolved.yaml and environment.json. `resumed_from`: a path, or empty; `data_identity`:
+  // that of the token cache.
   void write_records(const config::Settings& settings, int threads, const Path& resumed_from,
                      const std::string& data_identity) const;
 

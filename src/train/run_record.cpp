@@ -26,7 +26,7 @@ std::optional<std::string> data_identity(const RunRecord& run) {
       if (note == file.metadata().end()) continue;
       return parse_json(note->second, "metadata").at("recipe").at("data.identity");
     } catch (const std::exception&) {
-      continue;  // a damaged file, or one from elsewhere: another may tell
+      continue;  // a damaged or foreign file: another may contain it
     }
   }
   return std::nullopt;

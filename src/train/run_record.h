@@ -1,4 +1,4 @@
-// A run as the files in its directory tell it, finished or not.
+// A run, finished or not, as recorded by the files in its directory.
 #pragma once
 
 #include <optional>
@@ -21,18 +21,18 @@ struct RunRecord {
   std::optional<std::string> data_identity;  // of the token cache
 };
 
-// Reads resolved.yaml and what there is of the other files. The identity of the token cache is that
-// of environment.json or of a weight file. Errors: kIo without resolved.yaml; kConfig and kData for
-// files that are damaged; a last line of metrics that a killed run left unfinished is passed over.
+// Reads resolved.yaml and those of the other files that exist. The identity of the token cache
+// comes from environment.json or a weight file. Ignores a last line of metrics that a killed run
+// left unfinished. Errors: kIo without resolved.yaml; kConfig and kData for damaged files.
 RunRecord read_run(const Path& directory);
 
 // The value at a path of keys, or null.
 Json json_at(const Json& json, const std::vector<const char*>& keys);
-// That of the last line, or null.
+// The value of a key in the last line, or null.
 Json last_value(const std::vector<Json>& lines, const char* key);
 
-// From result.json, else from the logged updates; null when neither tells. Rates are tokens per
-// second of training alone, and with evaluation and checkpoints.
+// From result.json, else from the logged updates; null if neither has it. Rates are tokens per
+// second of training alone, or with evaluation and checkpoints (elapsed).
 Json steps_done(const RunRecord& run);
 Json tokens_done(const RunRecord& run);
 Json training_rate(const RunRecord& run);

@@ -31,7 +31,7 @@ config::Settings run_settings(const Path& run) {
     const Json value = field.path ? field.write(settings) : Json();
     if (!value.is_string()) continue;
     const Path path = value.get<std::string>();
-    std::error_code ignored;  // it is not there for us
+    std::error_code ignored;  // an error means that it does not exist for us
     if (path.is_absolute() || std::filesystem::exists(path, ignored)) continue;
     field.read({.kind = config::Value::Kind::kQuoted, .text = (started_in(run) / path).string()},
                settings);

@@ -1,4 +1,4 @@
-// The settings of a run that is there, for what is done with it later and elsewhere.
+// The settings of an existing run, for later use, also from another folder.
 #pragma once
 
 #include "base/files.h"
@@ -6,11 +6,11 @@
 
 namespace saddle::train {
 
-// Those of resolved.yaml in the directory `run`. A relative path among them that is not there, seen
-// from the working directory, becomes one in the folder that the run was started in, as
-// environment.json tells it (else in the working directory): it may be there, and an error that it
-// is not names that folder. Does not call check_settings. Errors: kIo; those of config::apply_yaml;
-// kData for a damaged environment.json.
+// Reads resolved.yaml in the directory `run`. A relative path that does not exist in the working
+// directory becomes one in the folder where the run was started, according to environment.json
+// (else in the working directory): it may exist there, and an error for a missing file names that
+// folder. Does not call check_settings. Errors: kIo; those of config::apply_yaml; kData for a
+// damaged environment.json.
 config::Settings run_settings(const Path& run);
 
 }  // namespace saddle::train

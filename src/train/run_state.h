@@ -1,4 +1,4 @@
-// The counters of a run: what a state file holds besides weights and moments.
+// The counters of a run: the contents of a state file other than weights and moments.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace saddle::train {
 
-// Where the seconds of a run went, added up over its resumed pieces.
+// The seconds that a run spent, summed over its resumed pieces.
 struct RunSeconds {
   double startup = 0;  // before the first update of each piece
   double training = 0;
@@ -18,7 +18,7 @@ struct RunSeconds {
   double checkpoints = 0;
   double first_update = 0;  // the duration of the first update of the last piece, part of training
 
-  // Since the first update began, startups of later pieces left out.
+  // Since the first update began, without the startups of later pieces.
   double elapsed() const { return training + evaluation + checkpoints; }
 };
 
@@ -45,7 +45,7 @@ Json to_json(const EvaluationResult& result);
 Json to_json(const EvaluationRecord& record);
 Json to_json(const RunSeconds& seconds);
 Json to_json(const RunState& state);
-// An Error of kind kData that begins with `where` when a field is missing or of another type.
+// Errors: kData, beginning with `where`, when a field is missing or of another type.
 RunState run_state_from_json(const Json& json, std::string_view where);
 
 }  // namespace saddle::train

@@ -20,8 +20,8 @@ RunDirectory open_directory(const config::Settings& settings, const TrainOptions
   const std::string used_by = directory.used_by();
   if (options.resume.empty() && !used_by.empty()) {
     fail(ErrorKind::kConfig,
-         "runtime.output_dir '{}' already holds a run ({}): choose another directory, or continue "
-         "the run with --resume",
+         "runtime.output_dir '{}' already contains a run ({}): choose another directory, or "
+         "continue the run with --resume",
          directory.path().string(), used_by);
   }
   log.add_file(directory.file("run.log"));
@@ -34,17 +34,19 @@ std::unique_ptr<StateFile> open_state(const RunDirectory& directory, const Train
   const std::string used_by = directory.used_by();
   if (state == nullptr && !used_by.empty()) {
     fail(ErrorKind::kConfig,
-         "runtime.output_dir '{}' holds a run ({}) but no state to resume it from: choose another "
-         "directory, or remove this one",
+         "runtime.output_dir '{}' contains a run ({}) but no state to resume it from: choose "
+         "another directory, or remove this one",
          directory.path().string(), used_by);
   }
   if (state == nullptr && options.resume == kResumeAuto) {
-    log.info("'{}' holds no state to resume from: the run begins anew", directory.path().string());
+    log.info("'{}' contains no state to resume from: the run starts from the beginning",
+             directory.path().string());
   }
   return state;
 }
 
-// Where the run stands: at the beginning, or where the state is, once that belongs to this run.
+// The state of the run: its beginning, or the resumed state after a check that it belongs to the
+// run.
 RunState initial_state(const StateFile* resumed, const Json& recipe, const EpochPlan& plan) {
   if (resumed == nullptr) return {};
   resumed->check_recipe(recipe);
@@ -52,7 +54,7 @@ RunState initial_state(const StateFile* resumed, const Json& recipe, const Epoch
   return resumed->state();
 }
 
-// Of the whole run, whose learning rates it looks at.
+// For the whole run: it depends on all learning rates.
 optim::AdaptiveConsensus adaptive_consensus(const config::Settings& settings,
                                             const EpochPlan& plan) {
   const config::DecentralizedSettings& decentralized = settings.decentralized;
@@ -120,7 +122,7 @@ template <class T>
 Path Session<T>::begin_files(Log& log) {
   directory.write_records(settings, context.threads(), resumed ? resumed->path() : Path(),
                           cache.identity());
-  // States and results of updates that come later than the state that the run goes on from.
+  // States and results of updates after the state from which the run continues are outdated.
   if (resumed != nullptr) supersede_later_states(state, directory.path(), log);
   std::filesystem::remove(directory.file("result.json"));
   std::filesystem::remove(directory.file("best.json"));

@@ -1,5 +1,5 @@
-// What a training works with, made in the order in which things can go wrong: the directory and its
-// lock first, then the state to go on from, the data, the weights.
+// Everything that a training works with, made in the order in which things can go wrong: first the
+// directory and its lock, then the state to resume from, the data, the weights.
 #pragma once
 
 #include <memory>
@@ -21,18 +21,19 @@
 
 namespace saddle::train {
 
-// Opens data.cache; an Error of kind kConfig when its vocabulary is not model.vocab_size.
+// Opens data.cache. Errors: kConfig when its vocabulary is not model.vocab_size; those of
+// TokenCache.
 data::TokenCache open_cache(const config::Settings& settings);
 
 template <class T>
 struct Session {
-  // Errors: those of run_training. The directory holds no record of the run yet.
+  // Errors: those of run_training. The directory contains no record of the run yet.
   Session(const config::Settings& settings, const TrainOptions& options, Log& log);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Writes the records of the run into its directory, and sets its results back to where a resumed
-  // run goes on. Returns the path of metrics.jsonl.
+  // Writes the records of the run into its directory, and resets its results to the point from
+  // which a resumed run continues. Returns the path of metrics.jsonl.
   Path begin_files(Log& log);
 
   config::Settings settings;

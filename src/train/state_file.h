@@ -1,7 +1,7 @@
-// State files: everything that a run goes on from, in one safetensors file. Weights have their
+// State files: everything that a run needs to continue, in one safetensors file. Weights have their
 // canonical names, so that a file of one worker is also a weight file; the moments are
 // first_moment.NAME and second_moment.NAME; all in the number type of the run. With several workers
-// each name has "worker-000." and so on in front. Counters and recipe are JSON in the metadata.
+// each name has a prefix "worker-000." and so on. Counters and recipe are JSON in the metadata.
 #pragma once
 
 #include <string>
@@ -27,8 +27,8 @@ template <class T>
 void save_state(const Path& path, const RunState& state, const Json& recipe,
                 const TrainedModel<T>& trained);
 
-// A state file opened for reading. A file that is truncated, damaged or of another kind or version
-// is an Error of kind kData.
+// A state file opened for reading. Errors: kData for a file that is truncated, damaged or of
+// another kind or version.
 class StateFile {
  public:
   explicit StateFile(const Path& path);
@@ -36,11 +36,11 @@ class StateFile {
   const Path& path() const { return reader_.path(); }
   const RunState& state() const { return note_.state; }
 
-  // An Error of kind kConfig that names each field in which the file's recipe differs from
-  // `recipe`, with what was expected and what the file has.
+  // Errors: kConfig, naming each field in which the file's recipe differs from `recipe`, with the
+  // expected value and the value in the file.
   void check_recipe(const Json& recipe) const;
 
-  // Reads weights and moments of every worker. Missing tensors or other shapes: kData.
+  // Reads weights and moments of every worker. Errors: kData for missing tensors or other shapes.
   template <class T>
   void load(TrainedModel<T>& trained) const;
 

@@ -20,7 +20,7 @@ StateNote state_note(const std::map<std::string, std::string>& metadata, std::st
   if (found == metadata.end()) {
     fail(ErrorKind::kData,
          "{}: expected the state of a run (metadata {}), but this file has none: training cannot "
-         "go on from weights alone",
+         "continue from weights alone",
          where, kMetadataKey);
   }
   const Json json = parse_json(found->second, where);

@@ -21,8 +21,8 @@ struct StateNote {
 // The metadata of a state file.
 std::map<std::string, std::string> to_metadata(const StateNote& note);
 
-// An Error of kind kData that begins with `where` when there is no note, or one that is damaged or
-// of another version.
+// Errors: kData, beginning with `where`, when there is no note, or one that is damaged or of
+// another version.
 StateNote state_note(const std::map<std::string, std::string>& metadata, std::string_view where);
 
 }  // namespace saddle::train

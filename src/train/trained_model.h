@@ -12,7 +12,7 @@ namespace saddle::train {
 
 template <class T>
 struct TrainedModel {
-  // All zero at first.
+  // Initially all zero.
   TrainedModel(backend::Context& context, const config::Settings& settings, int64_t worker_count)
       : counters(context.counters()),
         weights(context, model::Parameters(settings.model).layout, worker_count),

@@ -59,7 +59,7 @@ class Trainer {
         telemetry.emplace(session_.directory.file("telemetry.csv"), log_);
       }
       return train();
-    } catch (const std::exception& error) {  // run.log, too, tells why the run ended
+    } catch (const std::exception& error) {  // run.log must also say why the run ended
       log_.finish_progress();
       log_.warn("training ended after {} updates: {}", state_.step, error.what());
       throw;
@@ -92,12 +92,12 @@ class Trainer {
     const config::RuntimeSettings& runtime = session_.settings.runtime;
     if (!runtime.compile || runtime.compile_mode != config::CompileMode::kMaxAutotune) return;
     if (session_.context.threads() == 1) {
-      log_.info("max-autotune: one thread leaves nothing to choose");
+      log_.info("max-autotune: with one thread there is nothing to choose");
       return;
     }
     const TuningResult result = runner_.tune_products();
     log_.info(
-        "max-autotune: {} product shapes in {:.1f} s; {} stay with the library, {} are shared by "
+        "max-autotune: {} product shapes in {:.1f} s; {} are left to the library, {} are shared by "
         "rows, {} by columns, {} by workers",
         result.shapes, result.seconds, result.by_library, result.by_rows, result.by_columns,
         result.by_products);
@@ -217,7 +217,7 @@ class Trainer {
     return true;
   }
 
-  // Final checkpoint, then the whole validation split: a stop in between loses no update.
+  // Final checkpoint, then the whole validation split: a stop between them loses no update.
   TrainOutcome finish() {
     evaluated_.refresh();
     if (checkpoints_.keeps_states()) {
@@ -262,7 +262,7 @@ class Trainer {
                 {"peak_memory_bytes", peak_memory_bytes()}});
   }
 
-  // Before anything of it is written.
+  // Called before anything of the result is written.
   void check_finite(const char* what, const EvaluationResult& result) const {
     if (std::isfinite(result.loss)) return;
     fail(ErrorKind::kNumeric, "the loss of the {} after {} updates is {}: the weights are broken",
@@ -301,7 +301,7 @@ class Trainer {
   Log& log_;
   std::function<int()> stop_;
   Session<T> session_;
-  Stopwatch ready_;  // data and weights are
+  Stopwatch ready_;  // since data and weights are ready
   UpdateRunner<T> runner_;
   EvaluatedModel<T> evaluated_;
   Evaluator<T> evaluator_;

@@ -30,7 +30,7 @@ std::vector<int64_t> count_targets(const UpdateBatch& batch, int64_t workers,
   return counts;
 }
 
-// Stops the run when a number of a worker is not finite. The sign of a NaN says nothing.
+// Stops the run when a number of a worker is not finite. The sign of a NaN is meaningless.
 void check_finite(const char* what, const std::vector<double>& values,
                   const UpdatePosition& position) {
   for (size_t n = 0; n < values.size(); ++n) {
@@ -100,7 +100,7 @@ UpdateRunner<T>::UpdateRunner(backend::Context& context, const config::Settings&
 template <class T>
 void UpdateRunner<T>::set_microbatch(const UpdateBatch& batch, int64_t first, int64_t count) {
   const auto region = this->region("copy_batch");
-  if (trained_.workers() == 1) {  // its rows already lie together
+  if (trained_.workers() == 1) {  // its rows are already contiguous
     execution_->set_batch(count, batch.inputs.data() + first * context_length_,
                           batch.targets.data() + first * context_length_);
     return;

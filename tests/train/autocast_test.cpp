@@ -1,4 +1,4 @@
-// What training in bf16 autocast promises: weights stay float32, and gradients stay close.
+// The promises of training in bf16 autocast: weights stay float32, and gradients stay close.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,10 +35,10 @@ UpdateBatch autocast_batch(const config::ModelSettings& model, uint64_t seed) {
 }
 
 // A hundred updates of 1e-5. Between 1 and 1 - 2^-8 there is no bf16 number: weights of that type
-// would stand still. Since the products see bf16, and the same batch comes again and again, the
+// would not move. Since the products use bf16, and the same batch is used every time, the
 // gradients of matrices hardly change, so AdamW moves each weight by the whole rate nearly every
-// time. A weight whose gradient changes its sign comes back, and may end where it began: on one
-// processor one of them does, to the bit. So what counts is how far a weight ever was.
+// time. A weight whose gradient changes its sign comes back, and may end exactly where it began: on
+// one processor one of them does. So the test checks the farthest distance of each weight.
 TEST(Autocast, SmallUpdatesMoveEveryWeight) {
   config::Settings settings = autocast_settings();
   settings.optimizer.lr = 1e-5;
@@ -46,7 +46,7 @@ TEST(Autocast, SmallUpdatesMoveEveryWeight) {
   settings.optimizer.eps = 1e-30;  // so that small gradients count like large ones
   backend::Context context(kThreads);
   TrainedModel<float> trained(context, settings, 1);
-  // Ones of random signs, so that no two channels are alike; gains are 1.
+  // Ones with random signs, so that no two channels are alike; gains are 1.
   std::vector<double> before = golden::parameters_to_host(trained.weights);
   const RandomStream random(3, RandomPurpose::kTest);
   for (size_t i = 0; i < before.size(); ++i) before[i] = random.uniform(i) < 0.5 ? -1 : 1;
@@ -54,7 +54,7 @@ TEST(Autocast, SmallUpdatesMoveEveryWeight) {
   UpdateRunner<float> runner(context, settings, trained);
   const UpdateBatch batch = autocast_batch(settings.model, 1);
   std::vector<double> after;
-  std::vector<double> ever(before.size());  // the farthest that each weight was from its beginning
+  std::vector<double> ever(before.size());  // the farthest distance of each weight
   for (int64_t step = 1; step <= 100; ++step) {
     runner.run(batch, {step, step, 1'000'000});
     after = golden::parameters_to_host(trained.weights);
@@ -88,8 +88,8 @@ double error_of_autocast(const config::Settings& settings, backend::Context& con
   return golden::relative_l2(golden::parameters_to_host(trained.gradients), expected);
 }
 
-// A rounding to bf16 errs by up to 2^-9 = 0.2%; some tens of them lie between a weight and the
-// loss.
+// A rounding to bf16 has an error of up to 2^-9 = 0.2%; there are some tens of them between a
+// weight and the loss.
 TEST(Autocast, GradientsStayWithinFivePercentOfFloat) {
   config::Settings settings = autocast_settings();
   settings.optimizer.lr = 5e-3;
@@ -100,7 +100,7 @@ TEST(Autocast, GradientsStayWithinFivePercentOfFloat) {
     model::set_initial_weights<float>(context, settings.model, 7, trained.weights);
     const double first = error_of_autocast(settings, context, trained);
     EXPECT_LT(first, 0.05);
-    EXPECT_GT(first, 1e-4) << "it does round";
+    EXPECT_GT(first, 1e-4) << "autocast does round";
     UpdateRunner<float> runner(context, settings, trained);
     double loss = 0;
     for (int64_t step = 1; step <= 60; ++step) {
@@ -109,7 +109,7 @@ TEST(Autocast, GradientsStayWithinFivePercentOfFloat) {
               .run(autocast_batch(settings.model, static_cast<uint64_t>(step)), {step, step, 1000})
               .mean_loss();
     }
-    EXPECT_LT(loss, std::log(61) - 0.1) << "it learned how frequent the ids are";
+    EXPECT_LT(loss, std::log(61) - 0.1) << "the model learned the frequencies of the ids";
     EXPECT_LT(error_of_autocast(settings, context, trained), 0.05);
   }
 }

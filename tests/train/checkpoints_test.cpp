@@ -41,7 +41,7 @@ Names with_epochs(Names names, const std::vector<std::string>& epochs) {
   return names;
 }
 
-TEST(CheckpointPolicy, DecidesTheFilesThatARunKeeps) {
+TEST(CheckpointPolicy, DecidesWhichFilesARunKeeps) {
   EXPECT_EQ(files_of(CheckpointPolicy::kFinal, {}), kFinal);
   EXPECT_EQ(files_of(CheckpointPolicy::kNone, {}), Names{});
   EXPECT_EQ(files_of(CheckpointPolicy::kInterval, {2}), with_epochs(kFinal, {"002"}));
@@ -59,7 +59,7 @@ TEST(Checkpoints, TheRollingStateIsThatOfTheLastMultiple) {
   EXPECT_EQ(StateFile(run.file("latest.state.safetensors")).state().step, 35);
 }
 
-TEST(Checkpoints, WeightFilesHoldTheWeightsOfTheState) {
+TEST(Checkpoints, WeightFilesContainTheWeightsOfTheState) {
   SmallRun run;
   run.train();
   const auto state = tensor_bytes(run.file("final.state.safetensors"));
@@ -71,7 +71,7 @@ TEST(Checkpoints, WeightFilesHoldTheWeightsOfTheState) {
   for (const auto& [name, bytes] : weights) EXPECT_EQ(bytes, state.at(name)) << name;
 }
 
-// What is written is read back, for every worker.
+// A state is read back as it was written, for every worker.
 template <class T>
 void check_round_trip(int64_t workers) {
   const TemporaryDirectory directory;
@@ -124,8 +124,8 @@ TEST(StateFile, ReadsBackWhatWasWritten) {
   check_round_trip<float>(3);
 }
 
-// Broken numbers never replace good ones on disk.
-TEST(Checkpoints, AreNotWrittenWithNumbersThatAreNotFinite) {
+// Numbers that are not finite never replace good ones on disk.
+TEST(Checkpoints, WithNumbersThatAreNotFiniteAreNotWritten) {
   const TemporaryDirectory directory;
   const config::Settings settings = small_settings(directory.path());
   backend::Context context(1);
@@ -147,17 +147,17 @@ TEST(Checkpoints, AreNotWrittenWithNumbersThatAreNotFinite) {
     }
     plant<double>(*arena, "norm.weight", 1, 0);
   }
-  // A weight file is float32: what that cannot hold is refused, too.
+  // A weight file is float32: numbers out of its range are refused, too.
   plant<double>(trained.weights, "norm.weight", 0, 1e39);
   expect_error(
       ErrorKind::kNumeric, {"x.safetensors was not written", "norm.weight holds inf"},
       [&] { model::save_weights<double>(directory / "x.safetensors", trained.weights, 0, {}); });
   save();  // the state is float64
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1)
-      << "nothing unfinished is left";
+      << "no unfinished file remains";
 }
 
-TEST(StateFile, RefusesWhatIsNoState) {
+TEST(StateFile, RefusesFilesThatAreNotStates) {
   SmallRun run;
   run.settings.training.max_tokens = 27 * 8;
   run.train();

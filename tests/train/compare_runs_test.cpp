@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A run of 1,000 tokens an update whose numbers are given.
+// A run of 1,000 tokens per update with the given numbers.
 struct Planted {
   config::Settings settings;
   Json environment = {{"threads", 2},
@@ -84,7 +84,7 @@ class CompareRuns : public ::testing::Test {
   Planted a_, b_;
 };
 
-TEST_F(CompareRuns, RunsThatDifferInExecutionAloneDoTheSameWork) {
+TEST_F(CompareRuns, RunsThatDifferOnlyInExecutionDoTheSameWork) {
   b_.settings.runtime.compile = false;
   b_.settings.runtime.threads = 1;
   b_.settings.runtime.output_dir = "elsewhere";
@@ -108,7 +108,7 @@ TEST_F(CompareRuns, ASettingThatChangesNumbersIsNamed) {
   EXPECT_TRUE(record["differences"]["execution"].empty());
 }
 
-TEST_F(CompareRuns, OtherDataIsOtherWork) {
+TEST_F(CompareRuns, DifferentDataIsDifferentWork) {
   b_.environment["data_identity"] = "data-2";
   const Json record = compare();
   EXPECT_EQ(record.at("same_work"), false);
@@ -116,7 +116,7 @@ TEST_F(CompareRuns, OtherDataIsOtherWork) {
             (Json{{"a", "data-1"}, {"b", "data-2"}, {"same", false}}));
 }
 
-TEST_F(CompareRuns, UnknownDataIsNeitherTheSameNorAnother) {
+TEST_F(CompareRuns, UnknownDataIsNeitherTheSameNorDifferent) {
   b_.environment.erase("data_identity");
   EXPECT_TRUE(compare().at("same_work").is_null());
   EXPECT_THAT(comparison_text(compare()), HasSubstr("whether the data does is not known"));
@@ -124,7 +124,7 @@ TEST_F(CompareRuns, UnknownDataIsNeitherTheSameNorAnother) {
   EXPECT_EQ(compare().at("same_work"), false);
 }
 
-TEST_F(CompareRuns, AWeightFileTellsTheData) {
+TEST_F(CompareRuns, AWeightFileIdentifiesTheData) {
   b_.environment.erase("data_identity");
   make_directories(directory_ / "b");
   model::SafetensorsWriter(directory_ / "b" / "final.safetensors", {},
@@ -170,7 +170,7 @@ TEST_F(CompareRuns, ThroughputAndLossesAreSideBySide) {
   EXPECT_EQ(record["peak_memory_bytes"]["a"], 1 << 20);
 }
 
-// 1,000 tokens each at 100, 200 and 400 a second: 10 + 5 + 2.5 seconds.
+// 1,000 tokens each at 100, 200 and 400 per second: 10 + 5 + 2.5 seconds.
 TEST_F(CompareRuns, AnUnfinishedRunIsReadFromItsMetrics) {
   b_.finished = false;
   b_.write(directory_ / "b");
@@ -227,7 +227,7 @@ TEST_F(CompareRuns, DamagedDirectoriesAreRefused) {
   expect_error(ErrorKind::kIo, {"resolved.yaml"}, again);
 }
 
-TEST_F(CompareRuns, AStepThatIsNoIntegerIsPassedOver) {
+TEST_F(CompareRuns, AStepThatIsNotAnIntegerIsIgnored) {
   compare();
   const Path metrics = directory_ / "b" / "metrics.jsonl";
   write_file_atomically(metrics, R"({"type":"train","step":1e300,"tokens":1,"loss":1})"
@@ -254,8 +254,8 @@ TEST_F(CompareRuns, TheCommandPrintsTablesAndWritesJson) {
   EXPECT_EQ(run_saddle("compare-runs " + (directory_ / "a").string()).exit_code, 2);
 }
 
-// Names of directories are any bytes.
-TEST_F(CompareRuns, ANameThatIsNoTextIsShownAndWritten) {
+// Names of directories may have any bytes.
+TEST_F(CompareRuns, ANameThatIsNotTextIsShownAndWritten) {
   const Path odd = directory_ / "x\x1b[2J\n\xFF";
   a_.write(odd);
   b_.write(directory_ / "b");
@@ -270,8 +270,8 @@ TEST_F(CompareRuns, ANameThatIsNoTextIsShownAndWritten) {
   EXPECT_THAT(result.output, Not(HasSubstr("\x1b")));
 }
 
-// A matched pair: the same run operation by operation and as the plan.
-TEST(CompareRealRuns, EagerAndCompiledDifferInExecutionAlone) {
+// A matched pair: the same run operation by operation and with the plan.
+TEST(CompareRealRuns, EagerAndCompiledDifferOnlyInExecution) {
   SmallRun eager, compiled;
   for (SmallRun* run : {&eager, &compiled}) {
     run->settings.data.cache = eager.settings.data.cache;
@@ -292,7 +292,7 @@ TEST(CompareRealRuns, EagerAndCompiledDifferInExecutionAlone) {
   const Json& losses = record["losses"];
   EXPECT_EQ(losses["train_curve"]["updates"], 40);
   EXPECT_EQ(losses["train_curve"]["first"]["step"], 1);
-  // Before anything was learned the two differ by the rounding of float32 sums: a few times 6e-8 of
+  // Before any learning the two differ by the rounding of float32 sums: a few times 6e-8 of
   // a loss near 4. Updates amplify it.
   EXPECT_LT(std::abs(losses["train_curve"]["first"]["difference"].get<double>()), 2e-6);
   EXPECT_LT(std::abs(losses["validation"]["difference"].get<double>()), 1e-2);

@@ -5,7 +5,7 @@
 namespace saddle::train {
 namespace {
 
-TEST(EpochPlan, ExampleOfTheDocuments) {
+TEST(EpochPlan, TheExampleInTheDocumentation) {
   config::Settings settings;
   settings.model.context_length = 4;
   settings.training.max_tokens = 67;

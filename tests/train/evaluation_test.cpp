@@ -49,7 +49,7 @@ TEST(Evaluator, AgreesWithTheReferenceLossInEverySplit) {
   }
 }
 
-TEST(Evaluator, EndsWhenToldTo) {
+TEST(Evaluator, EndsOnRequest) {
   GoldenEvaluation evaluation;
   Evaluator<double> evaluator(evaluation.context, *evaluation.execution,
                               {evaluation.golden.model.context_length, 1, 1});
@@ -72,7 +72,7 @@ TEST(Evaluator, TheWholeSplitCountsEveryTargetOnce) {
   EXPECT_TRUE(outcome.validation->validation_complete);
 }
 
-TEST(Training, IsTheSameWithAndWithoutEvaluationInBetween) {
+TEST(Training, IsTheSameWithAndWithoutEvaluationBetweenUpdates) {
   SmallRun often;
   SmallRun seldom;
   seldom.settings.training.epoch_tokens = 270 * 8;
@@ -142,16 +142,16 @@ TEST(EvaluateCheckpoint, RefusesTheWeightsOfAnotherModel) {
   EXPECT_TRUE(std::isfinite(final_loss(run, "final.safetensors", false)));
 }
 
-TEST(EvaluateCheckpoint, OtherSizesOfBatchesChangeRoundingAlone) {
+TEST(EvaluateCheckpoint, OtherBatchSizesChangeOnlyRounding) {
   SmallRun run;
   run.settings.runtime.dtype = config::Precision::kFloat64;
   const TrainOutcome outcome = run.train();
   run.settings.evaluation.batch_size = 3;
   run.settings.training.micro_batch_size = 7;
   run.settings.runtime.compile = false;
-  // A float64 state; the sums over targets differ in their order.
+  // A float64 state; only the order of the sums over targets differs.
   EXPECT_NEAR(final_loss(run, "final.state.safetensors", true), outcome.validation->loss, 1e-13);
-  // The weight file holds the weights rounded to float32.
+  // The weight file contains the weights rounded to float32.
   EXPECT_NEAR(final_loss(run, "final.safetensors", true), outcome.validation->loss, 1e-6);
 }
 

@@ -1,4 +1,4 @@
-// Text from a checkpoint, with a tokenizer made on the spot.
+// Text from a checkpoint, with a tokenizer made by the test.
 #include "train/generate.h"
 
 #include <gmock/gmock.h>
@@ -79,7 +79,7 @@ class GenerateText : public ::testing::Test {
     return tokens;
   }
 
-  // Logits [T, V] of a sequence, filled up behind its end, by the execution in single operations.
+  // Logits [T, V] of a sequence, padded after its end, by the operation-by-operation execution.
   std::vector<double> reference_logits(std::vector<int32_t> tokens) {
     tokens.resize(settings_.model.context_length, 0);
     model::Reference<double> reference(context_, settings_.model, {}, 1, weights_, nullptr);
@@ -124,8 +124,8 @@ TEST_F(GenerateText, TheSeedDecidesTheText) {
   EXPECT_NE(run().text, text);
 }
 
-// 60 tokens in a context of 32: the window moves on twice and more.
-TEST_F(GenerateText, GoesOnBehindTheContext) {
+// 60 tokens in a context of 32: the window moves at least twice.
+TEST_F(GenerateText, ContinuesBeyondTheContext) {
   options_.max_new_tokens = 70;
   while (run().end == Generation::End::kDocument) ++options_.seed;
   options_.max_new_tokens = 60;
@@ -140,8 +140,8 @@ TEST_F(GenerateText, GoesOnBehindTheContext) {
   EXPECT_GT(longer.tokens, 0);
 }
 
-// Equally probable tokens bring the bytes of characters in any order, and at last the end.
-TEST_F(GenerateText, HandsOutWholeCharactersAndEndsWithTheDocument) {
+// Equally probable tokens give the bytes of characters in any order, and finally the end.
+TEST_F(GenerateText, PassesOnWholeCharactersAndEndsWithTheDocument) {
   save(0);
   options_.max_new_tokens = 5000;
   std::string pieces;
@@ -163,7 +163,7 @@ TEST_F(GenerateText, AnEmptyPromptBeginsADocument) {
   EXPECT_EQ(found.tokens, 10);
 }
 
-TEST_F(GenerateText, StopsWhenAsked) {
+TEST_F(GenerateText, StopsOnRequest) {
   int asked = 0;
   options_.stop = [&] { return ++asked > 3 ? SIGTERM : 0; };
   const Generation found = run();
@@ -187,7 +187,7 @@ TEST_F(GenerateText, WritesTheLogitsOfThePrompt) {
   std::vector<double> logits(count * 330);
   file.read(*entry, 0, count * 330, logits.data());
   const std::vector<double> expected = reference_logits(tokens);
-  // Of the order of 10; sums in another order.
+  // Values of the order of 10; the sums have another order.
   for (size_t i = 0; i < logits.size(); ++i) ASSERT_NEAR(logits[i], expected[i], 1e-12) << i;
 }
 
@@ -202,7 +202,7 @@ TEST_F(GenerateText, RefusesWhatDoesNotFit) {
   expect_error(ErrorKind::kConfig, {"330 pieces", "model.vocab_size is 331"}, [&] { run(); });
 }
 
-TEST_F(GenerateText, TheCommandReadsTheSettingsBesideTheCheckpoint) {
+TEST_F(GenerateText, TheCommandReadsTheSettingsNextToTheCheckpoint) {
   settings_.runtime.dtype = config::Precision::kFloat32;
   settings_.data.tokenizer = options_.tokenizer.string();
   write_file_atomically(directory_ / "resolved.yaml", config::to_yaml(settings_));

@@ -54,7 +54,7 @@ TEST_F(Interchange, AStateGoesToAFolderAndBackWithTheSameBitsAndTheSameLoss) {
   const config::Settings settings = config::load_settings(
       {file("model.yaml")},
       {"data.cache=" + run_.settings.data.cache, "runtime.threads=1",
-       // Batches of the same size, whose sums round alike.
+       // Batches of the same size: their sums round alike.
        "training.micro_batch_size=4", "training.batch_tokens=64", "evaluation.batch_size=5"});
   EXPECT_EQ(settings.model, run_.settings.model);
   EXPECT_EQ(loss(settings, file("back.safetensors")), loss(run_.settings, checkpoint()));
@@ -70,7 +70,7 @@ TEST_F(Interchange, AStateBecomesAWeightFile) {
       "export --format safetensors --checkpoint " + checkpoint() + " --output " + output;
   saddle(arguments);
   EXPECT_EQ(tensor_bytes(output), tensor_bytes(run_.file("final.safetensors")));
-  // It says itself what its model is.
+  // The file itself describes its model.
   saddle("import --input " + output + " --output " + file("again.safetensors").string() +
          " --config-output " + file("model.yaml").string());
   EXPECT_EQ(config::load_settings({file("model.yaml")}, {}).model, run_.settings.model);
@@ -94,7 +94,7 @@ TEST_F(Interchange, TheFolderHasTheTokenizerOfTheModel) {
                  tokenizer);
   EXPECT_EQ(read_file(file("folder") / "tokenizer.model"), read_file(tokenizer));
   const Json config = read_json(file("folder") / "config.json");
-  EXPECT_EQ(config.at("bos_token_id"), 1);  // the ids that training a tokenizer gives
+  EXPECT_EQ(config.at("bos_token_id"), 1);  // the ids of a newly trained tokenizer
   EXPECT_EQ(config.at("eos_token_id"), 2);
   const Json pieces = read_json(file("folder") / "tokenizer_config.json");
   EXPECT_EQ(pieces.at("bos_token"), "<s>");
@@ -127,7 +127,7 @@ TEST_F(Interchange, SettingsNeedToBeKnown) {
   EXPECT_FALSE(std::filesystem::exists(file("model.yaml")));
 }
 
-TEST_F(Interchange, ARunTellsItsData) {
+TEST_F(Interchange, ARunIdentifiesItsData) {
   const Json environment = read_json(run_.file("environment.json"));
   EXPECT_EQ(environment.at("data_identity"), data::TokenCache(run_.settings.data.cache).identity());
 }

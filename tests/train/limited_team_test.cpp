@@ -1,4 +1,4 @@
-// The program where OpenMP starts fewer threads than runtime.threads asks for: its numbers are
+// The program when OpenMP starts fewer threads than runtime.threads requests: its numbers are
 // those of one thread.
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -34,7 +34,7 @@ struct WideRun : SmallRun {
     write_file_atomically(directory / "settings.yaml", config::to_yaml(settings));
   }
 
-  // The loss of evaluate, the last loss of train, and a form of analyze.
+  // The loss of evaluate, the last loss of train, and a statistic of analyze.
   std::array<double, 3> numbers(const std::string& name, int threads) const {
     const Path output = directory / name;
     const std::string with =
@@ -73,7 +73,7 @@ TEST(LimitedTeam, GivesTheNumbersOfOneThread) {
   const auto expect_the_same = [&](const std::string& place) {
     const std::array<double, 3> found = run.numbers(place, 2);
     for (size_t i = 0; i < found.size(); ++i) {
-      // Float sums in another order, carried through six updates of a rate of 0.01.
+      // Float sums in another order, propagated through six updates with a rate of 0.01.
       EXPECT_NEAR(found[i] / expected[i], 1, 1e-3) << place << ", number " << i;
     }
   };
@@ -88,7 +88,7 @@ TEST(LimitedTeam, GivesTheNumbersOfOneThread) {
   }
 }
 
-// Programs that are started inherit the processors of the test.
+// Child processes inherit the processors of the test.
 TEST(LimitedTeam, MayHaveFewerProcessorsThanThreads) {
   const WideRun run;
   const double expected = run.numbers("one", 1)[0];

@@ -20,8 +20,8 @@ using config::Scheme;
 using config::Topology;
 using ::testing::HasSubstr;
 
-// 27 updates: nine epochs of 30 blocks, each of three updates of 10 blocks, 2 for each of 5
-// workers, whose topology has cycles of three updates.
+// 27 updates: nine epochs of 30 blocks, each with three updates of 10 blocks, 2 for each of 5
+// workers. Their topology has cycles of three updates.
 void five_workers(config::Settings& settings) {
   settings.decentralized.num_models = 5;
   settings.decentralized.topology = Topology::kOnePeerExponential;
@@ -31,7 +31,7 @@ void five_workers(config::Settings& settings) {
   settings.training.epoch_tokens = 30 * 8;
 }
 
-// 15 updates: five epochs of 27 blocks, each of three updates of 9 blocks.
+// 15 updates: five epochs of 27 blocks, each with three updates of 9 blocks.
 void three_workers(config::Settings& settings) {
   settings.decentralized.num_models = 3;
   settings.decentralized.topology = Topology::kOnePeerRing;
@@ -125,7 +125,7 @@ TEST(PackedRun, KeepsTheAverageTheWorkersAndTheState) {
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += x[i] / 3;
       EXPECT_GT(golden::relative_l2(x, average), 1e-6) << "the workers differ";
     }
-    // The workers are rounded to float32 before, the average behind the mean.
+    // The workers are rounded to float32 before the mean, the average after it.
     EXPECT_LT(golden::relative_l2(sum, average), 1e-7);
   }
 }
@@ -146,7 +146,7 @@ TEST(PackedRun, AfterCompleteMixingAllWorkersAreTheSame) {
   }
 }
 
-TEST(PackedRun, LogsWhatTheWorkersDo) {
+TEST(PackedRun, LogsTheWorkersInTrainLines) {
   SmallRun run;
   three_workers(run.settings);
   run.settings.decentralized.adaptive_consensus = {.start_frac = 0.5, .p = 2.0};
@@ -155,7 +155,7 @@ TEST(PackedRun, LogsWhatTheWorkersDo) {
   const TrainOutcome outcome = run.train();
   ASSERT_TRUE(outcome.completed);
   int64_t updates = 0;
-  double largest = 0;  // of the active updates: that of the first one
+  double largest = 0;  // of the active updates: the rate of the first one
   for (const Json& line : read_lines(run.file("metrics.jsonl"))) {
     if (line.at("type") != "train") continue;
     ++updates;
@@ -191,7 +191,7 @@ TEST(PackedRun, LogsTheWorkersOfEveryUpdate) {
   EXPECT_EQ(updates, 15);
 }
 
-// With a rate of 0 there is nothing to be a share of.
+// With a rate of 0 the relative rate is not defined.
 TEST(PackedRun, RefusesAdaptiveConsensusWithoutARate) {
   SmallRun run;
   three_workers(run.settings);
@@ -204,7 +204,7 @@ TEST(PackedRun, RefusesAdaptiveConsensusWithoutARate) {
 }
 
 // One worker is an ordinary run, whatever the topology.
-TEST(PackedRun, OfOneWorkerIsOrdinary) {
+TEST(PackedRun, WithOneWorkerIsOrdinary) {
   SmallRun ordinary;
   ordinary.train();
   SmallRun one;
@@ -216,7 +216,7 @@ TEST(PackedRun, OfOneWorkerIsOrdinary) {
   EXPECT_FALSE(std::filesystem::exists(one.file("node-000")));
 }
 
-// Training, evaluation and export from the command line, over a cache with part of the split.
+// Training, evaluation and export from the command line, with a cache of part of the split.
 TEST(PackedCommand, WritesFilesThatTheOtherCommandsRead) {
   SmallRun run;
   three_workers(run.settings);
@@ -249,7 +249,7 @@ TEST(PackedCommand, WritesFilesThatTheOtherCommandsRead) {
   EXPECT_EQ(state.exit_code, exit_code(ErrorKind::kData));
   EXPECT_THAT(state.errors, HasSubstr("holds the weights of several workers"));
 
-  // Without --config, resolved.yaml is looked for above the directory of a worker too.
+  // Without --config, resolved.yaml is also searched above the directory of a worker.
   for (const std::string name : {"final.safetensors", "node-001/final.safetensors"}) {
     const Path exported = run.directory / "exported.safetensors";
     const ProgramResult written =

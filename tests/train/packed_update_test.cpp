@@ -29,7 +29,7 @@ config::Settings packed_settings(int64_t workers, Topology topology, Scheme sche
   return settings;
 }
 
-// The share of worker j in what worker i gets at an update, by the definition of the topology.
+// The weight of worker j in the mix of worker i at an update, by the definition of the topology.
 double share(Topology topology, int64_t workers, int64_t update, double gamma, int64_t i,
              int64_t j) {
   double weight = 0;
@@ -132,7 +132,7 @@ void compare_with_ordinary_models(int64_t workers, Topology topology, Scheme sch
   }
 }
 
-TEST(PackedUpdates, AreThoseOfOrdinaryModelsInDouble) {
+TEST(PackedUpdates, EqualThoseOfOrdinaryModelsInDouble) {
   for (const Topology topology : kTopologies) {
     for (const Scheme scheme : kSchemes) {
       for (const int64_t workers : {2, 3, 4}) {
@@ -143,9 +143,9 @@ TEST(PackedUpdates, AreThoseOfOrdinaryModelsInDouble) {
   }
 }
 
-// Float rounds every weight and every sum to 6e-8; Adam divides small gradients by themselves,
-// which makes some of that larger.
-TEST(PackedUpdates, AreThoseOfOrdinaryModelsInFloat) {
+// Float rounds every weight and every sum to 6e-8; Adam divides small gradients by their own size,
+// which amplifies some of that rounding.
+TEST(PackedUpdates, EqualThoseOfOrdinaryModelsInFloat) {
   for (const Topology topology : kTopologies) {
     for (const Scheme scheme : kSchemes) {
       compare_with_ordinary_models<float>(3, topology, scheme, true, 0.75, 1e-5);
@@ -153,8 +153,8 @@ TEST(PackedUpdates, AreThoseOfOrdinaryModelsInFloat) {
   }
 }
 
-// With any topology and scheme one worker is an ordinary run, to the bit.
-TEST(PackedUpdates, OfOneWorkerAreOrdinary) {
+// With any topology and scheme, one worker is bit for bit an ordinary run.
+TEST(PackedUpdates, WithOneWorkerAreOrdinary) {
   const auto after_updates = [](const config::Settings& settings) {
     Updater<float> updater(settings, 1);
     for (int64_t step = 1; step <= 3; ++step) {
@@ -191,7 +191,7 @@ void check_that_gradients_are_local(bool compile) {
   EXPECT_EQ(gradient(batch, 2), gradient(other, 2));
 }
 
-TEST(PackedUpdates, AGradientIsThatOfItsOwnRows) {
+TEST(PackedUpdates, AGradientDependsOnlyOnItsOwnRows) {
   check_that_gradients_are_local<float>(true);
   check_that_gradients_are_local<float>(false);
   check_that_gradients_are_local<double>(true);
@@ -265,7 +265,7 @@ TEST(PackedUpdates, PaddingStaysZero) {
   EXPECT_GT(padding, 0);
 }
 
-// The average is made beside the training, which an evaluation leaves as it was.
+// The average is computed separately: an evaluation does not change the training.
 TEST(EvaluatedModel, IsTheAverageAndLeavesTheTrainingAlone) {
   const config::Settings settings =
       packed_settings(3, Topology::kOnePeerRing, Scheme::kAdaptWhileCombine);

@@ -42,7 +42,7 @@ struct ProgramRun : SmallRun {
     return command + " --config " + (directory / "settings.yaml").string();
   }
 
-  // The program, started with these arguments; what it prints goes to a file.
+  // Starts the program with these arguments; its output goes to a file.
   std::unique_ptr<ChildProcess> start(const std::string& line) const {
     const std::string command =
         "exec '" SADDLE_PROGRAM "' " + line + " >>" + (directory / "printed").string() + " 2>&1";
@@ -100,7 +100,7 @@ TEST(TrainCommand, EndsWithTheCodeOfItsError) {
   ASSERT_EQ(run_saddle(run.arguments("train")).exit_code, 0);
   const ProgramResult used = run_saddle(run.arguments("train"));
   EXPECT_EQ(used.exit_code, exit_code(ErrorKind::kConfig));
-  EXPECT_THAT(used.errors, HasSubstr("already holds a run"));
+  EXPECT_THAT(used.errors, HasSubstr("already contains a run"));
 
   const ProgramResult recipe =
       run_saddle(run.arguments("train") + " --resume auto --set optimizer.lr=0.5");
@@ -132,7 +132,7 @@ TEST(TrainCommand, ADivergedRunEndsWithTheNumericCode) {
   EXPECT_THAT(read_file(run.file("run.log")), HasSubstr("training ended after"));
 }
 
-// Stopped by signals at random moments until it is done, it is the run that was never stopped.
+// A run stopped by signals at random moments until it is done equals a run that was never stopped.
 TEST(TrainCommand, ASignalAtAnyMomentChangesNothing) {
   const ProgramRun reference(true);
   const Stopwatch watch;
@@ -150,7 +150,7 @@ TEST(TrainCommand, ASignalAtAnyMomentChangesNothing) {
     const auto child = run.start(run.arguments("train") + " --resume auto");
     if (signal != 0) {
       run.wait_until([&] { return run.log_size() > logged; });  // the handlers are installed by now
-      // The first one early, so that there is one even when the machine gets much faster.
+      // The first one comes early, so that there is one even on a much faster machine.
       const double longest = duration / (stopped == 0 ? 10 : 4);
       const double wait = std::uniform_real_distribution(0.0, longest)(random);
       std::this_thread::sleep_for(std::chrono::duration<double>(wait));
@@ -176,7 +176,7 @@ TEST(TrainCommand, ADirectoryInUseAndASecondSignal) {
   const ProgramResult second = run_saddle(arguments + " --resume auto");
   EXPECT_EQ(second.exit_code, exit_code(ErrorKind::kIo));
   EXPECT_THAT(second.errors, HasSubstr(fmt::format("locked by process {}", child->id())));
-  child->kill(SIGSTOP);  // so that both signals are there before the update can end
+  child->kill(SIGSTOP);  // so that both signals arrive before the update can end
   child->kill(SIGTERM);
   child->kill(SIGUSR1);
   child->kill(SIGCONT);

@@ -14,8 +14,8 @@ namespace {
 
 using config::CheckpointPolicy;
 
-// Of 40 updates, cut inside an epoch, at an epoch's end (which is then evaluated by the next
-// piece), inside again, and after the last update.
+// 40 updates, cut inside an epoch, at an epoch's end (which the next piece then evaluates), inside
+// another epoch, and after the last update.
 const std::vector<int64_t> kStops = {6, 12, 13, 40};
 
 TEST(Resume, InPiecesIsBitForBitTheSameInFloat) {
@@ -58,7 +58,7 @@ TEST(Resume, InPiecesIsBitForBitTheSameWithLongSequencesInBfloat16) {
   compare_pieces(configure, {2, 3, 6});
 }
 
-// From every state that a run kept: from epochs, the rolling state and the end itself.
+// From every state that a run kept: epochs, the rolling state and the end.
 TEST(Resume, FromEveryStateOfARun) {
   SmallRun reference;
   reference.settings.training.max_tokens = 3 * 27 * 8;
@@ -95,7 +95,7 @@ TEST(Resume, OfAFinishedRunGivesTheSameResult) {
   }
 }
 
-// An older state: what comes after it in the metrics is cut, and no step appears twice.
+// From an older state: later lines of the metrics are removed, and no step appears twice.
 TEST(Resume, FromAnOlderStateOfTheSameRun) {
   SmallRun run;
   run.settings.training.checkpoint_policy = CheckpointPolicy::kInterval;
@@ -107,8 +107,8 @@ TEST(Resume, FromAnOlderStateOfTheSameRun) {
   EXPECT_EQ(numbers_of(run.file("metrics.jsonl")), metrics);
 }
 
-// Gone on from an older state, the run's former future is kept under other names and never resumed.
-TEST(Resume, AutoPassesOverTheStatesThatARunGaveUp) {
+// After resuming an older state, the later states are kept under other names and never resumed.
+TEST(Resume, AutoSkipsTheStatesThatARunGaveUp) {
   SmallRun run;
   run.settings.training.checkpoint_policy = CheckpointPolicy::kInterval;
   run.settings.training.checkpoint_epochs = {4};
@@ -132,7 +132,7 @@ TEST(Resume, AutoPassesOverTheStatesThatARunGaveUp) {
   EXPECT_TRUE(std::filesystem::exists(run.file("epoch-008.state.safetensors.superseded")));
 }
 
-TEST(Resume, UnderAnotherExecution) {
+TEST(Resume, WithOtherExecutionSettings) {
   SmallRun run;
   SmallRun reference;
   run.settings.runtime.dtype = reference.settings.runtime.dtype = config::Precision::kFloat64;
@@ -147,7 +147,7 @@ TEST(Resume, UnderAnotherExecution) {
   run.settings.training.checkpoint_policy = CheckpointPolicy::kAll;
   const TrainOutcome outcome = run.train(resume_from("auto"));
   ASSERT_TRUE(outcome.completed);
-  // Another order of sums in 30 updates of float64.
+  // A different order of sums in 30 updates in float64.
   EXPECT_NEAR(outcome.validation->loss, expected, 1e-10 * expected);
 }
 
@@ -172,12 +172,12 @@ TEST(Resume, RefusesAnotherRecipeAndNamesTheFields) {
   EXPECT_EQ(read_file(run.file("metrics.jsonl")), metrics);
 }
 
-// Leaves a state of half its length.
+// Truncates a state to half its length.
 void truncate(const Path& path) {
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
 }
 
-TEST(Resume, AutoPassesOverDamagedStates) {
+TEST(Resume, AutoSkipsDamagedStates) {
   SmallRun run;
   run.settings.training.checkpoint_policy = CheckpointPolicy::kAll;
   run.settings.training.checkpoint_every = 1000;
@@ -203,7 +203,7 @@ TEST(Resume, AutoRefusesWhenEveryStateIsDamaged) {
                [&] { run.train(resume_from("auto")); });
 }
 
-TEST(Resume, AutoBeginsARunWhereThereIsNone) {
+TEST(Resume, AutoBeginsARunIfThereIsNone) {
   const SmallRun run;
   const SmallRun reference;
   EXPECT_TRUE(run.train(resume_from("auto")).completed);
@@ -211,12 +211,12 @@ TEST(Resume, AutoBeginsARunWhereThereIsNone) {
   expect_same_run(run, reference);
 }
 
-TEST(Resume, AutoSaysThatARunBeginsAnew) {
+TEST(Resume, AutoSaysThatARunStartsFromTheBeginning) {
   const SmallRun run;
   run.train(resume_from("auto"));
   EXPECT_NE(read_file(run.file("run.log"))
                 .find("'" + run.settings.runtime.output_dir +
-                      "' holds no state to resume from: the run begins anew"),
+                      "' contains no state to resume from: the run starts from the beginning"),
             std::string::npos);
   const SmallRun without;
   without.train();
@@ -233,7 +233,7 @@ TEST(Resume, AutoRefusesARunWithoutStates) {
                [&] { run.train(resume_from("auto")); });
 }
 
-TEST(Resume, ARunThatWasKilledWhileWritingALine) {
+TEST(Resume, OfARunKilledWhileWritingALine) {
   SmallRun run;
   run.train(stop_after(run, 10));
   const std::string whole = read_file(run.file("metrics.jsonl"));
@@ -272,7 +272,7 @@ TEST(Resume, RefusesCountersThatDoNotFit) {
   }
 }
 
-// The same path as in training: a state whose weights hold a NaN.
+// The same path as in training: a state whose weights contain a NaN.
 TEST(Training, ANaNStopsTheRunBeforeAnyChange) {
   SmallRun run;
   run.settings.training.checkpoint_policy = CheckpointPolicy::kAll;
@@ -289,12 +289,12 @@ TEST(Training, ANaNStopsTheRunBeforeAnyChange) {
   EXPECT_EQ(read_file(run.file("epoch-002.state.safetensors")), epoch);
   EXPECT_EQ(read_file(run.file("metrics.jsonl")), metrics);
   EXPECT_FALSE(std::filesystem::exists(run.file("final.state.safetensors")));
-  // The last good checkpoint goes on.
+  // The run continues from the last good checkpoint.
   EXPECT_TRUE(run.train(resume_from(run.file("epoch-002.state.safetensors"))).completed);
 }
 
-// One update of a size that no model survives: the evaluation behind it ends the run, and nothing
-// is kept as if it were good.
+// One update too large for any model: the evaluation after it ends the run, and nothing is kept as
+// if it were good.
 TEST(Training, AnEvaluationThatIsNotFiniteStopsTheRunBeforeItIsSaved) {
   SmallRun run;
   run.settings.training.max_tokens = run.settings.training.epoch_tokens = 8 * 8;
@@ -313,7 +313,7 @@ TEST(Training, AnEvaluationThatIsNotFiniteStopsTheRunBeforeItIsSaved) {
               ::testing::HasSubstr("training ended after 1 updates: the loss of the evaluation"));
 }
 
-// The weights of the final state can be saved, but not be validated.
+// The weights of the final state can be saved, but their validation loss is not finite.
 TEST(Training, AFinalValidationThatIsNotFiniteIsAnError) {
   SmallRun run;
   run.train();
@@ -324,7 +324,7 @@ TEST(Training, AFinalValidationThatIsNotFiniteIsAnError) {
   expect_error(ErrorKind::kNumeric, {"loss of the validation after 40 updates is"},
                [&] { run.train(resume_from("auto")); });
   EXPECT_FALSE(std::filesystem::exists(run.file("result.json")));
-  // What cannot be saved is refused at once.
+  // Weights that cannot be saved are refused at once.
   plant_in_file(path, "norm.weight", std::numeric_limits<float>::infinity());
   const std::string damaged = read_file(path);
   const std::string weights = read_file(run.file("final.safetensors"));
@@ -334,7 +334,7 @@ TEST(Training, AFinalValidationThatIsNotFiniteIsAnError) {
   EXPECT_EQ(read_file(run.file("final.safetensors")), weights);
 }
 
-TEST(Training, TheLogTellsWhyARunEndedWhateverItWas) {
+TEST(Training, TheLogSaysWhyARunEndedWhateverTheReason) {
   const SmallRun run;
   TrainOptions options;
   options.stop = []() -> int { throw std::runtime_error("no such luck"); };

@@ -10,7 +10,7 @@
 namespace saddle::train {
 namespace {
 
-TEST(RunFiles, HoldTheSettingsAndTheEnvironment) {
+TEST(RunFiles, ContainTheSettingsAndTheEnvironment) {
   const SmallRun run;
   run.train();
   config::Settings read;
@@ -42,7 +42,7 @@ TEST(RunFiles, MetricsHaveALineForEachUpdateAndEvaluation) {
   for (const Json& line : read_lines(run.file("metrics.jsonl"))) {
     if (line.at("type") == "train") {
       EXPECT_EQ(line.at("step"), ++step);
-      EXPECT_EQ(line.at("epoch"), (step - 1) / 4 + 1);  // four updates an epoch
+      EXPECT_EQ(line.at("epoch"), (step - 1) / 4 + 1);  // four updates per epoch
       const int64_t inside = (step - 1) % 4 + 1;
       EXPECT_EQ(line.at("tokens"), ((step - 1) / 4 * 27 + (inside == 4 ? 27 : 8 * inside)) * 8);
       for (const char* field : {"loss", "grad_norm", "lr", "tokens_per_second",
@@ -64,7 +64,7 @@ TEST(RunFiles, MetricsHaveALineForEachUpdateAndEvaluation) {
   EXPECT_EQ(epoch, 10);
 }
 
-TEST(RunFiles, MetricsEverySoManyUpdatesAndAtTheEnd) {
+TEST(RunFiles, MetricsEveryFewUpdatesAndAtTheEnd) {
   SmallRun run;
   run.settings.training.log_every = 12;
   run.train();
@@ -106,7 +106,8 @@ TEST(RunDirectory, AUsedOneIsRefused) {
   SmallRun run;
   run.train();
   const std::string metrics = read_file(run.file("metrics.jsonl"));
-  expect_error(ErrorKind::kConfig, {run.settings.runtime.output_dir, "already holds", "--resume"},
+  expect_error(ErrorKind::kConfig,
+               {run.settings.runtime.output_dir, "already contains", "--resume"},
                [&] { run.train(); });
   EXPECT_EQ(read_file(run.file("metrics.jsonl")), metrics);
 }
@@ -122,7 +123,7 @@ TEST(RunDirectory, OneThatCannotBeWrittenIsRefusedBeforeAnyWork) {
   SmallRun run;
   write_file_atomically(run.directory / "file", "x");
   run.settings.runtime.output_dir = (run.directory / "file" / "run").string();
-  run.settings.data.cache = "nowhere";  // not even looked at
+  run.settings.data.cache = "nowhere";  // not even opened
   expect_error(ErrorKind::kIo, {run.settings.runtime.output_dir}, [&] { run.train(); });
 }
 
@@ -136,7 +137,7 @@ TEST(RunDirectory, AFailedStartLeavesItFree) {
   EXPECT_TRUE(run.train().completed);
 }
 
-TEST(Training, IdsOverTheVocabularyAreRefused) {
+TEST(Training, IdsOutsideTheVocabularyAreRefused) {
   SmallRun run;
   std::vector<uint16_t> ids = data::random_ids(270 * 8 + 1, 61, 1);
   ids[1000] = 61;

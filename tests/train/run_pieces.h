@@ -9,8 +9,8 @@
 
 namespace saddle::train {
 
-// That two finished runs have the same bits everywhere: weights, moments, losses, norms, rates and
-// evaluations.
+// Expects that two finished runs have the same bits everywhere: weights, moments, losses, norms,
+// rates and evaluations.
 inline void expect_same_run(const SmallRun& run, const SmallRun& reference) {
   EXPECT_EQ(numbers_of(run.file("metrics.jsonl")), numbers_of(reference.file("metrics.jsonl")));
   for (const char* name : {"final.state.safetensors", "final.safetensors"}) {
@@ -27,7 +27,7 @@ inline void expect_same_run(const SmallRun& run, const SmallRun& reference) {
   EXPECT_EQ(results[0], results[1]);
 }
 
-// A run in one go, and in pieces cut after the updates `stops`.
+// Compares a run in one go with the same run cut into pieces after the updates `stops`.
 template <class Configure>
 void compare_pieces(Configure configure, const std::vector<int64_t>& stops) {
   SmallRun reference;

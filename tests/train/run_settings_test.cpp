@@ -1,4 +1,4 @@
-// Settings of a run that are used later, and from another folder.
+// Settings of a run, used later and from another folder.
 #include "train/run_settings.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class RunSettings : public ::testing::Test {
     make_directories(run_);
     settings_.data.cache = "work/c4";
     settings_.data.source = {"/text"};
-    settings_.data.tokenizer = "..";  // which is there, wherever the test runs
+    settings_.data.tokenizer = "..";  // exists wherever the test runs
     settings_.runtime.seed = 7;
     write_file_atomically(run_ / "resolved.yaml", config::to_yaml(settings_));
   }
@@ -30,7 +30,7 @@ class RunSettings : public ::testing::Test {
   config::Settings settings_;
 };
 
-TEST_F(RunSettings, ARelativePathThatIsNotHereIsOneOfTheFolderThatTheRunWasStartedIn) {
+TEST_F(RunSettings, AMissingRelativePathIsTakenFromTheFolderWhereTheRunWasStarted) {
   write_json(run_ / "environment.json", {{"started_in", directory_.path().string()}});
   const config::Settings settings = run_settings(run_);
   EXPECT_EQ(settings.data.cache, directory_ / "work/c4");
@@ -41,7 +41,7 @@ TEST_F(RunSettings, ARelativePathThatIsNotHereIsOneOfTheFolderThatTheRunWasStart
                [&] { data::TokenCache{settings.data.cache}; });
 }
 
-TEST_F(RunSettings, OfARunThatDoesNotTellItIsOneOfTheWorkingDirectory) {
+TEST_F(RunSettings, WithoutARecordOfThatFolderItIsTakenFromTheWorkingDirectory) {
   const Path expected = std::filesystem::current_path() / "work/c4";
   EXPECT_EQ(run_settings(run_).data.cache, expected);
   write_json(run_ / "environment.json", {{"threads", 1}});

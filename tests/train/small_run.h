@@ -29,7 +29,7 @@ inline constexpr int64_t kManyThreads = 1;  // the thread sanitizer does not kno
 inline constexpr int64_t kManyThreads = 2;
 #endif
 
-// 40 updates: ten epochs of 27 blocks, each three updates of 8 sequences and one of 3, in
+// 40 updates: ten epochs of 27 blocks, each with three updates of 8 sequences and one of 3, in
 // microbatches of 4 (and 3).
 inline config::Settings small_settings(const Path& directory) {
   config::Settings settings;
@@ -118,7 +118,8 @@ void plant(backend::Arena<T>& arena, const char* name, int64_t worker, T value) 
   backend::copy_from_host<T>(values.data(), 0, view);
 }
 
-// Overwrites one number of a float32 tensor in a file, which save functions would refuse to write.
+// Overwrites a number of a float32 tensor in a file; save functions would refuse to write such a
+// file.
 inline void plant_in_file(const Path& path, const char* name, float value) {
   const int64_t offset = model::SafetensorsReader(path).find(name)->offset;
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -126,7 +127,7 @@ inline void plant_in_file(const Path& path, const char* name, float value) {
   file.write(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// The lines of a metrics file without the fields that hold times.
+// The lines of a metrics file without the fields that contain times.
 inline std::vector<std::string> numbers_of(const Path& metrics) {
   std::vector<std::string> lines;
   for (Json line : read_lines(metrics)) {

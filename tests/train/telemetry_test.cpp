@@ -9,7 +9,7 @@
 namespace saddle::train {
 namespace {
 
-TEST(TrainingTelemetry, IsWrittenOnRequestAndGoesOnWithTheRun) {
+TEST(TrainingTelemetry, IsWrittenOnRequestAndContinuesWithTheRun) {
   SmallRun run;
   const Path path = run.file("telemetry.csv");
   run.train(stop_after(run, 3));

@@ -35,7 +35,7 @@ void compare_microbatches(bool compile, double tolerance) {
   }
 }
 
-// The split changes the order of sums alone: some hundred roundings at most.
+// The split changes only the order of sums: about a hundred roundings at most.
 TEST(UpdateRunner, MicrobatchesDoNotChangeTheGradientInDouble) {
   compare_microbatches<double>(true, 1e-13);
   compare_microbatches<double>(false, 1e-13);
@@ -59,7 +59,7 @@ TEST(UpdateRunner, CountsValidTargets) {
                [&] { updater.runner->accumulate_gradients(empty); });
 }
 
-// Relative: of the loss, of the norm of the gradient, of the weights (L2) and of their change (L2).
+// Relative errors: loss, norm of the gradient, weights (L2) and their change (L2).
 struct UpdateTolerances {
   double loss, norm, weights, change;
 };
@@ -72,7 +72,7 @@ void compare_with_golden(const char* name, bool compile, const UpdateTolerances&
   settings.model = golden.model;
   settings.runtime.compile = compile;
   settings.training.micro_batch_size = 2;
-  settings.optimizer.warmup_fraction = 0;  // at the first token of very many the rate is the peak
+  settings.optimizer.warmup_fraction = 0;  // at the first of very many tokens the rate is the peak
   backend::Context context(kThreads);
   TrainedModel<T> trained(context, settings, 1);
   golden::load_weights(golden, context, trained.weights);
@@ -97,8 +97,8 @@ void compare_with_golden(const char* name, bool compile, const UpdateTolerances&
 }
 
 // In float the loss and the gradient agree as in the tests of the model. The first change of a
-// weight, g / (|g| + eps), is 1e-3 of 1 whatever its gradient, so that of a gain of 1 has the
-// rounding of the weight, 6e-8, as 6e-5 of itself (3e-5 was seen over all weights).
+// weight, g / (|g| + eps), is 1e-3 of 1 whatever its gradient. For a gain of 1 the rounding of the
+// weight, 6e-8, is therefore 6e-5 of its change (3e-5 was seen over all weights).
 TEST(UpdateRunner, AgreesWithReferenceValues) {
   for (const char* name : {"tiny", "oneblock"}) {
     for (const bool compile : {true, false}) {
@@ -123,9 +123,9 @@ TEST(UpdateRunner, StopsBeforeAnyChangeWhenANumberIsNotFinite) {
   EXPECT_TRUE(same_bits(before, memory_of(updater.trained)));
 }
 
-// Tuning chooses among ways that differ in rounding alone, and leaves no trace in the gradient.
+// Tuning chooses among ways that differ only in rounding, and does not affect the gradient.
 TEST(UpdateRunner, TuningKeepsTheGradient) {
-  if (kManyThreads == 1) GTEST_SKIP() << "one thread leaves nothing to choose";
+  if (kManyThreads == 1) GTEST_SKIP() << "with one thread there is nothing to choose";
   const config::Settings settings = update_settings(8, true);
   Updater<float> tuned(settings, 1, kManyThreads);
   Updater<float> plain(settings, 1, kManyThreads);
@@ -142,7 +142,7 @@ TEST(UpdateRunner, TuningKeepsTheGradient) {
 
 // Products of several workers are tuned as one batch.
 TEST(UpdateRunner, TuningOfSeveralWorkers) {
-  if (kManyThreads == 1) GTEST_SKIP() << "one thread leaves nothing to choose";
+  if (kManyThreads == 1) GTEST_SKIP() << "with one thread there is nothing to choose";
   const config::Settings settings = update_settings(2, true);
   Updater<float> updater(settings, 4, kManyThreads);
   const TuningResult result = updater.runner->tune_products();
@@ -159,12 +159,12 @@ TEST(UpdateRunner, TuningOfSeveralWorkers) {
   }
 }
 
-TEST(UpdateRunner, TuningIsOverAtOnceWithOneThread) {
+TEST(UpdateRunner, TuningDoesNothingWithOneThread) {
   Updater<float> updater(update_settings(8, true), 1, 1);
   EXPECT_EQ(updater.runner->tune_products().shapes, 0);
 }
 
-// Every worker gets the update that it would get alone, to the bit.
+// Every worker gets, bit for bit, the update that it would get alone.
 TEST(UpdateRunner, WorkersDoNotMix) {
   const config::Settings settings = update_settings(4, true);
   const UpdateBatch batch = random_batch(3, 8, settings.model);

@@ -1,4 +1,4 @@
-// One update in a test: a small model, a batch of random ids, everything that an update may change.
+// One update in a test: a small model, a batch of random ids, and all that an update may change.
 #pragma once
 
 #include <cstring>
@@ -18,8 +18,8 @@ inline config::Settings update_settings(int64_t micro_batch_size, bool compile) 
   return settings;
 }
 
-// A batch of random ids; every third sequence ends in ignored targets, so that microbatches hold
-// different numbers of valid ones.
+// A batch of random ids; every third sequence ends in ignored targets, so that microbatches have
+// different numbers of valid targets.
 inline UpdateBatch random_batch(int64_t workers, int64_t sequences,
                                 const config::ModelSettings& model, uint64_t seed = 5) {
   const int64_t size = workers * sequences * model.context_length;
@@ -61,7 +61,7 @@ struct Updater {
   std::unique_ptr<UpdateRunner<T>> runner;
 };
 
-// Everything of a training that an update may change, padding included.
+// Everything in a training that an update may change, padding included.
 template <class T>
 std::vector<std::vector<T>> memory_of(TrainedModel<T>& trained) {
   return {backend::to_host<T>(trained.weights.all()),
