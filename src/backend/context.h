@@ -74,7 +74,7 @@ class Workspace {
   std::shared_ptr<MemoryStatistics> statistics_;
   std::vector<Memory> blocks_;
   size_t block_ = 0;  // the block in use
-  int64_t used_ = 0;  // bytes used of it
+  int64_t used_ = 0;  // its bytes in use
   int depth_ = 0;
 };
 

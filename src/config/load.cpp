@@ -138,7 +138,7 @@ void apply_yaml(std::string_view text, std::string_view where, Settings& setting
     if (std::ranges::find(fields, pair.key, &Field::section) == fields.end()) {
       refuse("{}: unknown section {}; {}", pair.place, pair.key, suggest_section(pair.key));
     }
-    if (pair.value.IsNull()) continue;  // every line of it is a comment
+    if (pair.value.IsNull()) continue;  // all its lines are comments
     if (!pair.value.IsMap()) {
       refuse("{}: section {} must be a mapping of settings, but is {}", pair.place, pair.key,
              found_text(to_value(pair.value)));

@@ -220,7 +220,7 @@ TEST(Resume, AutoSaysThatARunStartsFromTheBeginning) {
             std::string::npos);
   const SmallRun without;
   without.train();
-  EXPECT_EQ(read_file(without.file("run.log")).find("anew"), std::string::npos);
+  EXPECT_EQ(read_file(without.file("run.log")).find("from the beginning"), std::string::npos);
 }
 
 TEST(Resume, AutoRefusesARunWithoutStates) {
