@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <csignal>
@@ -240,7 +241,7 @@ HttpReply HttpClient::send(const HttpRequest& request) {
   }
   curl_off_t wait = 0;
   curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &wait);
-  reply.retry_after_s = static_cast<double>(wait);
+  reply.retry_after_s = static_cast<double>(std::max<curl_off_t>(wait, 0));  // a date may be past
   // A body of no bytes calls nothing above.
   if (reply.end == HttpEnd::kWhole && !request.head && !transfer.started && request.start &&
       !request.start(reply.headers)) {
