@@ -46,7 +46,8 @@ TEST(ReplacedProgram, ASweepGoesOnWithTheOneThatRuns) {
   EXPECT_FALSE(std::filesystem::exists(output / "settings-lr0.01"));
   replace(program);
   EXPECT_EQ(child.exit_status(), kExitSuccess) << read_file(run.directory / "printed");
-  for (const Json& row : read_json(output / "summary.json")["rows"]) {
+  const Json summary = read_json(output / "summary.json");
+  for (const Json& row : summary["rows"]) {
     EXPECT_EQ(row["status"], "finished");
   }
 }
