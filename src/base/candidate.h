@@ -1,4 +1,5 @@
-// A measurement in a process of its own: its memory is its own, and when it fails the others go on.
+// A measurement in a process of its own: its memory is separate, and if it fails the others
+// continue.
 #pragma once
 
 #include <functional>
@@ -18,23 +19,23 @@ struct CandidateOutcome {
   std::string failure{};         // why it was not
 };
 
-// What became of the candidate whose process ended with `result` under this time limit: one that
-// had ended well by itself before a signal reached it has been measured. `read_record` gives the
-// record that it left, or an Error.
+// The outcome of a candidate whose process ended with `result` under this time limit. A candidate
+// that had succeeded before a signal reached it counts as measured. `read_record` returns the
+// record that it wrote, or throws an Error.
 CandidateOutcome outcome_of(const ProcessResult& result, double time_limit_seconds,
                             const std::function<Json()>& read_record);
 
 // Runs this program with `words` and --parent PID, which the command must pass to
-// end_with_parent(), and reads the JSON that it prints. A failure, output that is
-// not JSON, a time limit that was passed (0: none) and a stop are outcomes, not errors; `stop`
-// gives the number of a signal, or 0.
+// end_with_parent(), and reads the JSON that it prints. A failure, output that is not JSON, an
+// exceeded time limit (0: none) and a stop are outcomes, not errors; `stop` returns the number of a
+// signal, or 0.
 CandidateOutcome run_candidate(const std::vector<std::string>& words, double time_limit_seconds,
                                const std::function<int()>& stop);
 
-// Of --time-limit; 0 is none. Errors: kUsage unless it is a finite number of at least 0.
+// Checks the value of --time-limit (0: none). Errors: kUsage unless it is finite and at least 0.
 void check_time_limit(double seconds);
 
-// The middle one of `values`, or the mean of the two middle ones. There must be one.
+// The middle one of `values`, or the mean of the two middle ones. `values` must not be empty.
 double median(std::vector<double> values);
 
 }  // namespace saddle

@@ -43,12 +43,12 @@ std::optional<int64_t> memory_of_group(const Path& group) {
   return bytes;
 }
 
-// Whether `controller` stands in a list such as "cpu,cpuacct".
+// Whether `controller` is in a list such as "cpu,cpuacct".
 bool has_controller(const std::string& controllers, const std::string& controller) {
   return ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
 }
 
-// The least of what read(GROUP) tells of the groups of this process for one controller.
+// The smallest read(GROUP) over the groups of this process for one controller.
 template <class Read>
 auto tightest(const Path& membership, const Path& root, const std::string& controller, Read read) {
   std::istringstream lines(try_read(membership).value_or(""));
@@ -61,7 +61,7 @@ auto tightest(const Path& membership, const Path& root, const std::string& contr
     const std::string controllers = line.substr(first + 1, second - first - 1);
     if (!controllers.empty() && !has_controller(controllers, controller)) continue;
     const Path top = controllers.empty() ? root : root / controllers;
-    // Every group above limits too. In a container the path may not exist, but its top does.
+    // Every parent group limits too. In a container the path may not exist, but its top does.
     for (Path group = Path(line.substr(second + 1)).relative_path();; group = group.parent_path()) {
       const auto limit = read(group.empty() ? top : top / group);
       if (limit) least = std::min(*limit, least.value_or(*limit));

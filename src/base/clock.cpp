@@ -19,9 +19,9 @@ std::string utc_timestamp() {
 }
 
 std::string human_duration(double seconds) {
-  // Beyond a million years the number says nothing, and would not fit an integer.
+  // Beyond a million years the number means nothing and would not fit an integer.
   if (!(seconds >= 0) || seconds > 3.2e13) return "n/a";
-  // Each form begins where rounding would carry the one before into its next unit.
+  // Each form begins where rounding would carry the previous one into its next unit.
   if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<int64_t>(std::llround(seconds));
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);

@@ -83,7 +83,8 @@ Json machine_description() {
 
 int available_cores() {
   int cores = affinity_cores();
-  // A part of a processor is not counted: a thread on it would hold up all others at each barrier.
+  // A fraction of a processor is not counted: a thread on it would delay all others at each
+  // barrier.
   if (const auto quota = cgroup_processors("/proc/self/cgroup", "/sys/fs/cgroup")) {
     cores = static_cast<int>(std::min<double>(cores, *quota));
   }

@@ -17,13 +17,13 @@ enum class ErrorKind {
   kData,      // an input file is damaged or does not fit
   kIo,        // the operating system refused to read, write or lock
   kNumeric,   // a number that must be finite is not
-  kDevice,    // what was asked for cannot run on this machine
+  kDevice,    // this machine cannot run what was requested
   kInternal,  // a fault of saddle itself
 };
 
 class Error : public std::runtime_error {
  public:
-  // The message becomes one line, as printable() has it: it may quote what others wrote.
+  // printable() makes the message one line: it may quote text from outside.
   Error(ErrorKind kind, std::string_view message);
   ErrorKind kind() const { return kind_; }
 

@@ -21,7 +21,7 @@ std::string host_name() {
   return name.data();
 }
 
-// The line that the holder wrote, or what can be said without it.
+// The line that the holder wrote, or "another process" without one.
 std::string holder(int descriptor) {
   std::array<char, 1024> text{};
   const ssize_t got =
@@ -31,8 +31,8 @@ std::string holder(int descriptor) {
   return line.empty() ? "another process" : line;
 }
 
-// Takes the exclusive lock. Who only looks (is_locked) holds a shared one for a moment, which is
-// waited for.
+// Takes the exclusive lock. is_locked() holds a shared lock for a moment, so a busy lock is tried
+// again for a short time.
 int take(int descriptor) {
   constexpr int kAttempts = 11;
   constexpr useconds_t kPause = 10'000;  // microseconds
@@ -58,8 +58,9 @@ FileLock::FileLock(const Path& path, std::string_view purpose) {
   }
   const std::string line = fmt::format("process {} on {} since {} ({})\n", ::getpid(), host_name(),
                                        utc_timestamp(), purpose);
-  // The text only helps people: the lock holds without it, so failures (a full disk) are passed
-  // over. It is cut to length after writing, so that a reader in between never finds it empty.
+  // The text only helps people: the lock is valid without it, so failures (a full disk) are
+  // ignored. The file is cut to length after writing, so that a concurrent reader never finds it
+  // empty.
   const ssize_t written = ::pwrite(descriptor_, line.data(), line.size(), 0);
   [[maybe_unused]] const int cut = written > 0 ? ::ftruncate(descriptor_, written) : 0;
 }
@@ -74,7 +75,7 @@ bool is_locked(const Path& path) {
   const int descriptor =
       retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   if (descriptor < 0) return false;
-  // A shared lock is got unless somebody holds the exclusive one; closing lets it go.
+  // A shared lock is granted unless another holds the exclusive one; closing releases it.
   const int result = retry_interrupted([&] { return ::flock(descriptor, LOCK_SH | LOCK_NB); });
   const bool locked = result < 0 && errno == EWOULDBLOCK;
   ::close(descriptor);

@@ -55,7 +55,7 @@ std::string read_file(const Path& path) {
   const int descriptor = open_file(path, O_RDONLY, "open");
   std::string content;
   size_t filled = 0;
-  // Read to the end instead of trusting the size: files of /proc say that they are empty.
+  // Reads to the end instead of trusting the size: files in /proc report a size of 0.
   while (true) {
     if (filled == content.size()) content.resize(std::max(size_t{4096}, 2 * filled));
     const ssize_t got = retry_interrupted(
@@ -118,11 +118,11 @@ AtomicFile::AtomicFile(Path path) : path_(std::move(path)) {
 void AtomicFile::open_beside_target() {
   const Path directory = directory_of(target_);
   if (target_ != path_ && !std::filesystem::is_directory(file_status(directory))) {
-    fail(ErrorKind::kIo, "cannot write '{}': it is a link to '{}', and '{}' is no directory",
+    fail(ErrorKind::kIo, "cannot write '{}': it is a link to '{}', and '{}' is not a directory",
          path_.string(), target_.string(), directory.string());
   }
   const std::string name = target_.filename().string();
-  // O_EXCL finds the first free number, so that files of one name written at once do not meet.
+  // O_EXCL finds the first free number, so that concurrent writers of one name do not collide.
   for (int number = 0; descriptor_ < 0; ++number) {
     temporary_ = directory / fmt::format(".{}.tmp-{}-{}", name, ::getpid(), number);
     descriptor_ = retry_interrupted(
@@ -152,7 +152,7 @@ void AtomicFile::write(const void* bytes, size_t count) {
 }
 
 void AtomicFile::put(const char* bytes, size_t count) {
-  // A pipe is opened with the first bytes: to open it and write nothing would end its reader.
+  // A pipe is opened for the first bytes: opening it and writing nothing would end its reader.
   if (descriptor_ < 0) descriptor_ = open_file(target_, O_WRONLY | O_NOCTTY, "write");
   write_fully(descriptor_, bytes, count, path_);
 }
@@ -162,7 +162,7 @@ void AtomicFile::commit() {
   committed_ = true;
   put(buffer_.data(), buffer_.size());
   buffer_.clear();
-  // What is no file has nothing to flush, and a descriptor of others is theirs to flush.
+  // A stream has nothing to flush, and a descriptor of others is theirs to flush.
   if (whole_ && retry_interrupted([&] { return ::fsync(descriptor_); }) < 0) {
     fail_system("flush", path_);
   }

@@ -17,29 +17,29 @@ using Path = std::filesystem::path;
 // The whole content of a file.
 std::string read_file(const Path& path);
 
-// What is at `path`, links followed; of type not_found when nothing is.
+// The type of what is at `path`, links followed; not_found if there is nothing.
 std::filesystem::file_status file_status(const Path& path);
 
-// Makes the directory and its parents, to last through a power failure; an error when that cannot
-// be done or a file is in the way.
+// Creates the directory and its parents, durable across a power failure. Errors: also if a file is
+// in the way.
 void make_directories(const Path& path);
 
-// Makes what was renamed or made inside `directory` last through a power failure.
+// Makes renames and new files inside `directory` durable across a power failure.
 void flush_directory(const Path& directory);
 
-// Writes `content` so that `path` holds either its old content or all of the new one, also when
-// the process is killed or the disk fills: written beside, flushed to disk, renamed. What
-// AtomicFile says of links and of what is no ordinary file holds here too.
+// Writes `content` so that `path` contains either its old content or all of the new content, even
+// if the process is killed or the disk fills: a temporary file in the same directory is written,
+// flushed to disk and renamed. Links and special files are treated as by AtomicFile.
 void write_file_atomically(const Path& path, std::string_view content);
 
-// A file that appears under its name only when commit() is called; until then it lies beside it
-// under a private name, which the destructor removes. Small writes are gathered. After an error
-// the object only serves to be destroyed.
+// A file that appears under its name only when commit() is called; until then its content is in a
+// private file in the same directory, which the destructor removes. Small writes are buffered.
+// After an error the object can only be destroyed.
 //
-// A link stays a link: the file that it leads to is replaced, and lies beside that one until then.
-// What cannot be replaced is written straight, from the first full buffer on: a pipe, a terminal,
-// /dev/null. The name of an open descriptor, such as /dev/stdout, stands for that descriptor, at
-// its place, even if it is an ordinary file.
+// A link stays a link: the file that it leads to is replaced, and the private file is next to that.
+// What cannot be replaced is written directly, from the first full buffer on: a pipe, a terminal,
+// /dev/null. The name of an open descriptor, such as /dev/stdout, stands for that descriptor at its
+// current offset, even if it is an ordinary file.
 class AtomicFile {
  public:
   // Errors: kIo, also for a directory, a socket, a block device and a link into a directory that
@@ -66,14 +66,14 @@ class AtomicFile {
   std::string buffer_;
   int descriptor_ = -1;
   int64_t size_ = 0;
-  bool whole_ = true;  // replaced, not written straight
+  bool whole_ = true;  // replaced, not written directly
   bool committed_ = false;
 };
 
-// A file that grows: what is written is in it at once.
+// A file that grows: writes go to it at once.
 class AppendFile {
  public:
-  // `path` is made when missing. Errors, here and below: kIo.
+  // Creates `path` if it is missing. Errors, here and below: kIo.
   explicit AppendFile(Path path);
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
@@ -87,8 +87,8 @@ class AppendFile {
   int descriptor_ = -1;
 };
 
-// Removes what processes that were killed left of files that they were writing in `directory`. Only
-// for who knows, by a lock, that nobody writes there now.
+// Removes the temporary files that killed processes left in `directory`. The caller must know, by a
+// lock, that nobody writes there now.
 void remove_unfinished_files(const Path& directory);
 
 // A file opened for reading at any 64-bit offset.
@@ -103,7 +103,7 @@ class InputFile {
   const Path& path() const { return path_; }
   int64_t size() const { return size_; }
 
-  // Reads exactly `count` bytes at `offset`; an error when the file ends before.
+  // Reads exactly `count` bytes at `offset`; an error if the file ends earlier.
   void read_at(int64_t offset, void* bytes, size_t count) const;
 
  private:
@@ -112,9 +112,9 @@ class InputFile {
   int64_t size_ = 0;
 };
 
-// An exclusive lock on `path` (made when missing, never removed), held until destruction and let
-// go by the kernel when the process dies. Taken already: an Error that says who holds it and that
-// `purpose` ("prepare into DIR", ...) is refused.
+// An exclusive lock on `path` (created if missing, never removed), held until destruction and
+// released by the kernel when the process dies. If it is taken already: an Error that names the
+// holder and says that `purpose` ("prepare into DIR", ...) is refused.
 class FileLock {
  public:
   FileLock(const Path& path, std::string_view purpose);

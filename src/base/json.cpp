@@ -20,7 +20,7 @@ std::string_view plain_message(const Json::exception& error) {
   return end == std::string_view::npos ? message : message.substr(end + 2);
 }
 
-// Sees the events of a parse and refuses what the library would let pass.
+// Receives the events of a parse and refuses what the library would accept.
 class StrictChecker {
  public:
   explicit StrictChecker(std::string_view where) : where_(where) {}
@@ -47,7 +47,7 @@ class StrictChecker {
   std::vector<std::set<std::string>> keys_;  // of the objects that are open
 };
 
-// Text of a value whose strings are UTF-8; `what` names it in the error.
+// The text of a value; an error unless its strings are UTF-8. `what` names the value in the error.
 template <class Value>
 std::string exact_text(const Value& value, int indent, std::string_view what) {
   try {
@@ -71,7 +71,7 @@ int64_t json_integer(const Json& value) {
 }
 
 Json parse_json(std::string_view text, std::string_view where) {
-  // The library takes a NUL byte for the end of the text and would not look at what follows.
+  // The library takes a NUL byte for the end of the text and would ignore what follows.
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
     fail(ErrorKind::kData, "{}: not valid JSON at byte {}: a NUL byte", where, nul + 1);
   }

@@ -1,5 +1,5 @@
-// JSON for files that programs read: strict on input, and on output numbers that are not finite
-// become null.
+// JSON for files that programs read. Input is parsed strictly; on output, numbers that are not
+// finite become null.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,14 +14,14 @@ namespace saddle {
 
 using Json = nlohmann::ordered_json;
 
-// The number, or null when it is not finite.
+// The number, or null if it is not finite.
 Json json_number(double value);
 
-// The value as an integer. A Json::type_error when it is none, as 1.5 and 1e3 are none, or does not
-// fit (json.get<int64_t>() would take both for some number).
+// The value as an integer. Throws a Json::type_error if it is not one, as 1.5 and 1e3 are not, or
+// does not fit (json.get<int64_t>() would convert both silently).
 int64_t json_integer(const Json& value);
 
-// Parses `text`; an Error of kind kData that names `where` and the position of the fault.
+// Parses `text`; an Error of kind kData names `where` and the position of the fault.
 Json parse_json(std::string_view text, std::string_view where);
 Json read_json(const Path& path);
 // The same, and kData when it is anything but an object.
@@ -31,15 +31,14 @@ Json read_json_object(const Path& path);
 // kData when a string is not UTF-8.
 std::string canonical_json(const Json& value);
 
-// The text of a value, on one line or indented by `indent`. In it U+FFFD stands for bytes of
-// strings that are not UTF-8, as names of files may have.
+// The text of a value, on one line or indented by `indent`. U+FFFD replaces bytes of strings that
+// are not UTF-8, which names of files may contain.
 std::string json_text(const Json& value, int indent = -1);
 
 // json_text() indented by two, with a newline at the end, written atomically.
 void write_json(const Path& path, const Json& value);
 
-// The same for what is read back and must be the same then. Errors: kData when a string is not
-// UTF-8.
+// The same for values that must be read back unchanged. Errors: kData when a string is not UTF-8.
 void write_exact_json(const Path& path, const Json& value);
 
 }  // namespace saddle

@@ -19,7 +19,7 @@ namespace {
 constexpr double kTerminalInterval = 0.1;
 constexpr std::string_view kClearLine = "\r\x1b[K";
 
-// Writes all of `text`; false when the system refuses it.
+// Writes all of `text`; false if the system refuses it.
 bool write_text(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written =
@@ -30,7 +30,7 @@ bool write_text(int descriptor, std::string_view text) {
   return true;
 }
 
-// The beginning of `line` that fits one row of the terminal: a wrapped line could not be rewritten.
+// The beginning of `line` that fits one row of the terminal: a wrapped line cannot be rewritten.
 std::string_view fit_terminal(int descriptor, std::string_view line) {
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) < 0 || size.ws_col < 2) return line;
@@ -53,8 +53,7 @@ class LogFile {
   LogFile& operator=(const LogFile&) = delete;
   ~LogFile() { ::close(descriptor_); }
 
-  // The first failure is returned as a message for people, later ones pass in silence: work goes on
-  // without its log.
+  // Returns the first failure as a message for people, and ignores later ones: work continues.
   std::optional<std::string> append(std::string_view line) {
     if (write_text(descriptor_, line)) return std::nullopt;
     const int code = errno;
@@ -75,13 +74,13 @@ struct Log::State {
       : screen(screen_descriptor), terminal(screen >= 0 && ::isatty(screen) == 1) {}
 
   void print(std::string_view text) {
-    if (screen >= 0) write_text(screen, text);  // with no standard error there is no one to tell
+    if (screen >= 0) write_text(screen, text);  // without standard error, failures are ignored
   }
 
   void clear_progress() {
     if (!std::exchange(progress_shown, false)) return;
     print(kClearLine);
-    last_progress.reset();  // what was cleared is drawn again at the next call
+    last_progress.reset();  // the next call draws it again
   }
 
   void show_progress() {
@@ -107,8 +106,8 @@ struct Log::State {
   bool terminal;
   std::deque<LogFile> files;
   std::string progress_line;
-  bool progress_waits = false;  // progress_line is newer than what was shown
-  bool progress_shown = false;  // the terminal's cursor stands in a progress line
+  bool progress_waits = false;  // progress_line is newer than the line shown
+  bool progress_shown = false;  // the terminal's cursor is in a progress line
   std::optional<Stopwatch> last_progress;
 };
 

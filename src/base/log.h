@@ -1,6 +1,6 @@
-// Where messages for people go. A Log is passed to whatever has something to say; nothing else in
-// the library writes to the terminal. Each message is one line: what a terminal would act on, such
-// as the control characters of a file's name, is written as printable() has it.
+// Messages for people. A Log is passed to whatever has something to report; nothing else in the
+// library writes to the terminal. Each message is one line: characters that a terminal would act
+// on, such as control characters in a file's name, are escaped by printable().
 #pragma once
 
 #include <fmt/format.h>
@@ -16,15 +16,15 @@ namespace saddle {
 // Its members may be called from several threads.
 class Log {
  public:
-  // Writes to standard error, and from add_file() on to a file as well (appended, time-stamped).
+  // Writes to standard error, and after add_file() to a file as well (appended, with time stamps).
   Log();
-  // A log that writes nothing but to files that are added, for tests and for library use.
+  // A log that writes only to files that are added, for tests and for library use.
   static Log silent();
   Log(Log&&) noexcept;
   ~Log();
 
-  // The file must be there to open; when writing to it fails later, standard error is told once and
-  // work goes on.
+  // Creates or opens the file; an error if that fails. If a later write fails, one warning goes to
+  // standard error and work continues.
   void add_file(const Path& path);
 
   template <class... Args>
@@ -36,10 +36,11 @@ class Log {
     write(true, fmt::format(format, std::forward<Args>(args)...));
   }
 
-  // The state of long work. On a terminal one line that is rewritten in place (at most ten times a
-  // second); elsewhere a plain line at most every `kPlainInterval` seconds. Not written to files.
+  // The progress of long work. On a terminal, one line that is rewritten in place (at most ten
+  // times a second); elsewhere, a plain line at most every `kPlainInterval` seconds. Not written to
+  // files.
   void progress(std::string_view line);
-  // Ends the progress line, keeping what it last said.
+  // Ends the progress line, leaving its last text on the screen.
   void finish_progress();
 
   static constexpr double kPlainInterval = 10.0;

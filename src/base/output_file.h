@@ -1,12 +1,12 @@
-// Whether a file can be written, asked before the work whose result it takes.
+// Whether a file can be written, checked before the work whose result goes into it.
 #pragma once
 
 #include "base/files.h"
 
 namespace saddle {
 
-// An Error of kind kIo, as of AtomicFile, when `path` cannot be written. Makes a file beside it and
-// removes it again; what is no ordinary file (a pipe, a terminal) is not touched.
+// An Error of kind kIo, as from AtomicFile, if `path` cannot be written. Creates a temporary file
+// in the same directory and removes it; special files (a pipe, a terminal) are not touched.
 void check_output_file(const Path& path);
 
 }  // namespace saddle

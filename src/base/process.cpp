@@ -67,7 +67,7 @@ struct SpawnSetup {
   posix_spawnattr_t attributes{};
 };
 
-// Starts it with the signals as a shell would give them.
+// Starts the command with the signal mask and the dispositions that a shell would set.
 pid_t start(std::vector<std::string> command, const ProcessOptions& options, int output,
             int errors) {
   SpawnSetup setup;
@@ -77,7 +77,7 @@ pid_t start(std::vector<std::string> command, const ProcessOptions& options, int
   ::posix_spawn_file_actions_addopen(&setup.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&setup.actions, output, STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&setup.actions, errors, STDERR_FILENO);
-  sigset_t none, ignored;  // by this program, not by who started it
+  sigset_t none, ignored;  // ignored by this program, not by its parent
   ::sigemptyset(&none);
   ::sigemptyset(&ignored);
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::sigaddset(&ignored, signal);
@@ -101,7 +101,7 @@ pid_t start(std::vector<std::string> command, const ProcessOptions& options, int
   return child;
 }
 
-// Appends what there is to read. False at the end.
+// Appends what can be read now. False at the end.
 bool read_some(int descriptor, std::string& text) {
   std::array<char, 4096> piece{};
   const ssize_t got =
@@ -127,7 +127,7 @@ std::string ProcessResult::last_words() const {
   if (const char* meaning = ::sigdescr_np(signal); signal != 0 && meaning != nullptr) {
     return fmt::format("ended by signal {}: {}", signal, meaning);
   }
-  return "it said nothing";
+  return "it printed nothing";
 }
 
 ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options) {
@@ -152,7 +152,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
     result.stopped = !result.timed_out && options.stop && options.stop();
     if (result.timed_out || result.stopped) ::kill(-child, SIGKILL);
   };
-  // A negative descriptor is passed over by poll(2).
+  // poll(2) ignores a negative descriptor.
   while (readers[0].fd >= 0 || readers[1].fd >= 0) {
     ::poll(readers.data(), readers.size(), kPollMilliseconds);
     kill_when_due();
@@ -163,7 +163,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
     }
   }
   int status = 0;
-  while (true) {  // it may have closed its output long before it ends
+  while (true) {  // the child may close its output long before it ends
     const pid_t ended = retry_interrupted([&] { return ::waitpid(child, &status, WNOHANG); });
     if (ended < 0) fail_system("wait for", command[0]);
     if (ended == child) break;
@@ -177,7 +177,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
 
 void end_with_parent(int64_t parent) {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail_system("ask for", "the end of the parent");
-  if (::getppid() != parent) ::raise(SIGKILL);  // it went before it was asked for
+  if (::getppid() != parent) ::raise(SIGKILL);  // it ended before the request
 }
 
 int64_t this_process() {

@@ -10,7 +10,7 @@
 namespace saddle {
 namespace {
 
-// Bits of the fourth counter word that hold the purpose; those above count the blocks of one index.
+// Bits of the fourth counter word for the purpose; those above count the blocks of one index.
 constexpr int kPurposeBits = 16;
 
 uint32_t low_word(uint64_t value) {
@@ -72,7 +72,7 @@ double RandomStream::uniform(uint64_t index) const {
 
 double RandomStream::normal(uint64_t index) const {
   const auto words = block(index, 0);
-  // The radius takes a number in (0, 1], of which the logarithm is finite.
+  // The radius uses a number in (0, 1], whose logarithm is finite.
   const double radius = static_cast<double>((join(words[0], words[1]) >> 11) + 1) * 0x1p-53;
   const double turn = static_cast<double>(join(words[2], words[3]) >> 11) * 0x1p-53;
   return std::sqrt(-2.0 * std::log(radius)) * std::cos(2.0 * std::numbers::pi * turn);

@@ -1,6 +1,6 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random
-// numbers: as easy as 1, 2, 3", SC 2011). A number depends on its seed, purpose, stream and index
-// alone, so results never depend on threads, timing or where a run was resumed.
+// numbers: as easy as 1, 2, 3", SC 2011). A number depends only on its seed, purpose, stream and
+// index, so results never depend on threads, timing or where a run was resumed.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace saddle {
 
-// What a stream of numbers is for; a different purpose gives independent numbers. The values are
+// The purpose of a stream of numbers; different purposes give independent numbers. The values are
 // part of every saved result: append (below 2^16), never renumber.
 enum class RandomPurpose : uint32_t {
   kInitialWeights = 1,

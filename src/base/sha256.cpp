@@ -22,7 +22,7 @@ struct Sha256::State {
 namespace {
 
 void check(bool good) {
-  if (!good) fail(ErrorKind::kInternal, "SHA-256 failed inside libcrypto, or was used once ended");
+  if (!good) fail(ErrorKind::kInternal, "SHA-256 failed inside libcrypto, or was used after hex()");
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 namespace saddle {
 namespace {
 
-// With links followed, as a rename would replace a link, and without the trailing slash that a user
-// may have typed, so that it has a name and a parent.
+// Links are followed, as a rename would replace a link. A trailing slash that a user may have typed
+// is removed, so that the path has a name and a parent.
 Path named_path(const Path& path) {
   std::error_code error;
   Path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
@@ -25,8 +25,8 @@ Path named_path(const Path& path) {
   return whole;
 }
 
-// A descriptor of the directory with its lock; or -1, with errno ENOENT when it is gone and
-// EWOULDBLOCK when another process holds the lock.
+// A descriptor of the directory, with its lock; or -1, with errno ENOENT if the directory is gone
+// and EWOULDBLOCK if another process holds the lock.
 int open_locked(const Path& directory) {
   const int descriptor = retry_interrupted(
       [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
@@ -38,7 +38,7 @@ int open_locked(const Path& directory) {
       ::fstat(descriptor, &locked) < 0 || ::stat(directory.c_str(), &named) < 0) {
     code = errno;
   } else if (named.st_ino != locked.st_ino) {
-    code = ENOENT;  // it was removed, and made anew, between the opening and the lock
+    code = ENOENT;  // it was removed and recreated between open and lock
   }
   if (code == 0) return descriptor;
   ::close(descriptor);
@@ -75,7 +75,7 @@ StagedDirectory::StagedDirectory(const Path& target)
   refuse_what_is_there(target_);
   make_directories(target_.parent_path());
   remove_leftovers();
-  // mkdir finds the first free number, so that writers of one target do not meet.
+  // mkdir finds the first free number, so that writers of one target do not collide.
   for (int number = 0; descriptor_ < 0; ++number) {
     const Path path = target_.parent_path() / (prefix() + std::to_string(number));
     if (::mkdir(path.c_str(), 0777) != 0) {
@@ -89,12 +89,12 @@ StagedDirectory::StagedDirectory(const Path& target)
     } else if (code != ENOENT && code != EWOULDBLOCK) {
       ::rmdir(path.c_str());
       fail_system("lock", path, code);
-    }  // else another writer has just taken it for a leftover
+    }  // else another writer just took it for a leftover
   }
 }
 
 StagedDirectory::~StagedDirectory() {
-  std::error_code ignored;  // nothing can be done about it; the next writer removes it
+  std::error_code ignored;  // the next writer removes what is left
   if (!staged_.empty()) std::filesystem::remove_all(staged_, ignored);
   if (descriptor_ >= 0) ::close(descriptor_);
 }

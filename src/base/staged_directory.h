@@ -1,4 +1,4 @@
-// A directory that appears under its name whole or not at all, for results of several files.
+// A directory that appears under its name complete or not at all, for results of several files.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace saddle {
 
-// From construction on a private directory ".NAME.staged-N" beside the target; publish() renames
-// it, and the destructor removes it when it was not published. One that a killed process left is
-// removed by the next writer of the same target: a writer holds a lock on its own.
+// Construction makes a private directory ".NAME.staged-N" next to the target; publish() renames it,
+// and the destructor removes it if it was not published. The next writer of the same target removes
+// one that a killed process left: a writer holds a lock on its own.
 class StagedDirectory {
  public:
-  // Makes the parents of `target` that are missing, and removes them again if nothing is published.
+  // Creates missing parents of `target`, and removes them again if nothing is published.
   // `target` may be an empty directory, or a link to one, which stays a link; an Error of kind
   // kConfig when it is anything else that exists. Other failures: kIo.
   explicit StagedDirectory(const Path& target);
@@ -30,7 +30,7 @@ class StagedDirectory {
   void remove_leftovers() const;
   std::string prefix() const;
 
-  // Removes directories that were missing, when they are empty, unless they are to be kept.
+  // Removes the parents that were created, if they are empty, unless something was published.
   struct MissingParents {
     explicit MissingParents(Path directory);
     ~MissingParents();

@@ -3,9 +3,9 @@
 
 namespace saddle {
 
-// Fills those of the descriptors 0, 1 and 2 that are closed, so that no file that is opened later
-// gets one of them and then takes what is meant for standard output. To be called before anything
-// is opened. Reading standard input and writing to the others still fails with EBADF there.
+// Opens /dev/null on those of the descriptors 0, 1 and 2 that are closed, so that no file that is
+// opened later gets one of them and receives what is meant for standard output. To be called before
+// any file is opened. Using such a stream still fails with EBADF.
 void occupy_standard_streams();
 
 }  // namespace saddle

@@ -15,7 +15,7 @@
 namespace saddle {
 namespace {
 
-// Signals belong to the process: two objects would take them from each other.
+// Signals belong to the process: two objects would compete for them.
 std::atomic<bool> installed{false};
 
 bool is_ignored(int signal) {
@@ -23,7 +23,7 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// Without those that are ignored, which would arrive when blocked.
+// Ignored signals are left out: once blocked, they would arrive.
 sigset_t stop_signals() {
   sigset_t set;
   ::sigemptyset(&set);

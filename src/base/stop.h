@@ -1,13 +1,13 @@
-// A wish to stop, from SIGINT, SIGTERM, SIGUSR1 or SIGHUP: a flag, which long work looks at between
-// its steps; a second signal ends the process at once. A second SIGHUP does not: a terminal that
-// goes sends several.
+// Requests to stop, from SIGINT, SIGTERM, SIGUSR1 or SIGHUP: a flag that long work checks between
+// its steps. A second signal ends the process at once, except a second SIGHUP: a terminal that
+// closes sends several.
 //
-// Signals that the process ignored from its start stay ignored: a shell starts background jobs of a
-// script without SIGINT, and nohup a program without SIGHUP.
+// Signals that the process ignored from its start stay ignored: a shell starts the background jobs
+// of a script with SIGINT ignored, and nohup starts a program with SIGHUP ignored.
 //
-// No signal handler runs. oneDNN's float products point the stack register of the calling thread
-// into the heap while they run, so that the kernel, when it calls a handler on that thread, writes
-// over other memory. The signals are blocked instead, and a thread of its own reads them.
+// No signal handler runs. While oneDNN's float products run, they point the stack register of the
+// calling thread into the heap; a handler that the kernel calls on that thread would overwrite
+// other memory. The signals are blocked instead, and a separate thread reads them.
 #pragma once
 
 #include <atomic>
@@ -18,13 +18,13 @@ namespace saddle {
 
 class StopSignals {
  public:
-  // To be made before the threads that compute: they inherit the blocked signals. So do child
-  // processes, which should be started with an empty mask. The signals stay blocked when the object
-  // has gone: then the work is done, and a signal must not make a killed process of a finished one.
-  // `parent`, or 0, is a process that passes its own signals on: a system that signals both of them
-  // (a cluster that ends a job) asks only once, so one signal from there and one from elsewhere do
-  // not yet make a second. One object at a time, else an Error of kind kInternal; kIo when the
-  // system refuses.
+  // To be constructed before the threads that compute: they inherit the blocked signals. So do
+  // child processes, which should be started with an empty mask. The signals stay blocked after the
+  // destructor: the work is done then, and a late signal must not make a finished process look
+  // killed. `parent`, or 0, is a process that forwards its own signals. A cluster that ends a job
+  // signals both processes, which is one request: one signal from the parent and one from elsewhere
+  // do not count as a second. Only one object at a time, else an Error of kind kInternal; kIo if
+  // the system refuses.
   explicit StopSignals(int64_t parent = 0);
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;

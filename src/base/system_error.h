@@ -11,7 +11,7 @@
 
 namespace saddle {
 
-// What the errno value says; a file that may not grow is explained, as its reason is not seen.
+// The text of the errno value, with an explanation for EFBIG, whose cause is easy to miss.
 inline std::string system_error_text(int code) {
   const std::string text = std::generic_category().message(code);
   if (code != EFBIG) return text;

@@ -29,15 +29,15 @@ std::string cell(const std::optional<int64_t>& value) {
   return value ? std::to_string(*value) : "";
 }
 
-// Lines of an earlier process stay, without what it was writing when it was killed. Returns whether
-// the heading is there.
+// Keeps the lines of an earlier process, but removes an unfinished last one. Returns whether the
+// file has a heading.
 bool mend(const Path& path) {
   const std::string text = read_file(path);
   const size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   const std::string heading = std::string(kTelemetryHeading) + "\n";
   const bool ours = whole > 0 ? text.starts_with(heading) : kTelemetryHeading.starts_with(text);
   if (!ours) {
-    fail(ErrorKind::kData, "'{}' does not begin with the heading of telemetry: expected '{}'",
+    fail(ErrorKind::kData, "'{}' does not begin with the telemetry heading: expected '{}'",
          path.string(), kTelemetryHeading);
   }
   if (whole < text.size() && ::truncate(path.c_str(), static_cast<off_t>(whole)) != 0) {

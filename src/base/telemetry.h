@@ -1,12 +1,11 @@
-// How a machine fared while something ran: a thread that appends a line to a CSV file once a
-// second.
+// The state of the machine during a run: a thread appends a line to a CSV file once a second.
 //
-// Columns: time (UTC); use of the processor in percent, by this process with those that it started
-// (of the cores that it may use) and by the whole machine; clock (mean of all processors) in MHz;
-// temperature of the processor in degrees Celsius; power of its packages in watts; resident memory
-// of this process with those that it started, and memory that the machine could still give, in
-// bytes; load (mean of one minute). The columns of a GPU are empty: there is no GPU backend. What
-// this machine does not tell, or tells nonsense about, is an empty cell.
+// Columns: time (UTC); processor use in percent, by this process and its descendants (of the cores
+// that it may use) and by the whole machine; clock (mean of all processors) in MHz; temperature of
+// the processor in degrees Celsius; power of its packages in watts; resident memory of this process
+// and its descendants, and memory that the machine still has available, in bytes; load (mean of one
+// minute). The GPU columns are empty: there is no GPU backend. A value that the machine does not
+// report, or that is implausible, is an empty cell.
 #pragma once
 
 #include <condition_variable>
@@ -39,23 +38,23 @@ struct TelemetrySample {
   std::optional<double> load;
 };
 
-// One line of the file, without its end.
+// One line of the file, without its newline.
 std::string telemetry_line(std::string_view time, const TelemetrySample& sample);
 
-// Line n is due n intervals after the beginning. The first one after `line`, which was written,
-// that is not past: what a pause of the process left out stays out.
+// Line n is due n intervals after the beginning. Returns the first line after `line`, which was
+// written, that is still due: lines that a pause of the process missed are not made up for.
 int64_t next_telemetry_line(int64_t line, double elapsed_seconds, double interval_seconds);
 
 // Reads samples from /proc and /sys (kernel documentation: filesystems/proc.rst,
 // admin-guide/pm/cpufreq.rst, power/powercap/powercap.rst, hwmon/sysfs-interface.rst).
 class TelemetryReader {
  public:
-  // `process` with all that it started is "this process", which may use `cores`. `root` is / but in
+  // `process` and its descendants are "this process", which may use `cores`. `root` is / except in
   // tests.
   TelemetryReader(int64_t process, int cores, Path root = "/");
 
-  // `seconds` on a monotonic clock. Use and power are means since the sample before; the first
-  // sample has none.
+  // `seconds` is the time on a monotonic clock. Use and power are means since the previous sample;
+  // the first sample has none.
   TelemetrySample sample(double seconds);
 
  private:
@@ -83,12 +82,12 @@ class TelemetryReader {
   std::map<Path, double> before_energy_;  // of each package, microjoules
 };
 
-// Appends to `path` until it is destroyed; the last line says how the rest of a second was.
+// Appends to `path` until it is destroyed; the last line covers the rest of a second.
 class Telemetry {
  public:
-  // Lines of an earlier process stay; one that was not finished is cut off. The thread takes no
-  // signals. Errors: kIo; kData when the file is there and is not of this kind. When writing fails
-  // later, `log`, which must outlive the object, is told once and the work goes on.
+  // Keeps the lines of an earlier process and removes an unfinished one. The thread takes no
+  // signals. Errors: kIo; kData if the file exists and is not of this kind. If writing fails later,
+  // `log`, which must outlive the object, gets one warning and the work continues.
   Telemetry(Path path, Log& log, double interval_seconds = 1);
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;

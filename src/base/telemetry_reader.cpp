@@ -14,7 +14,7 @@
 namespace saddle {
 namespace {
 
-// What is written there; empty when it cannot be read, as most of it cannot on some machine.
+// The content of the file; empty if it cannot be read: most machines lack some of these files.
 std::string text_or_nothing(const Path& path) {
   try {
     return read_file(path);
@@ -40,7 +40,7 @@ std::vector<Path> entries(const Path& directory) {
   return found;
 }
 
-// A directory of /proc that is a process.
+// The process number if `name` is one, as names of directories in /proc may be.
 std::optional<int64_t> process_number(const std::string& name) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -48,7 +48,7 @@ std::optional<int64_t> process_number(const std::string& name) {
   return number;
 }
 
-// The numbers behind `key` at the beginning of lines such as "cpu MHz : 2596.1".
+// The numbers after `key` at the beginning of lines such as "cpu MHz : 2596.1".
 std::vector<double> values_of(const std::string& text, std::string_view key) {
   std::vector<double> values;
   std::istringstream lines(text);
@@ -68,8 +68,8 @@ std::optional<double> mean(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// A share in percent. The rounding of counters may pass the whole a little; more than that, or a
-// counter that ran backwards, tells nothing.
+// A share in percent. The rounding of counters may exceed the whole a little; a larger excess, or a
+// counter that ran backwards, gives no value.
 std::optional<double> percent(double part, double whole) {
   constexpr double kRounding = 1.05;
   if (!(whole > 0) || !(part >= 0) || part > kRounding * whole) return std::nullopt;
@@ -85,7 +85,7 @@ std::optional<TelemetryReader::Busy> TelemetryReader::machine_busy() const {
   std::istringstream line(text_or_nothing(root_ / "proc/stat"));
   std::string name;
   if (!(line >> name) || name != "cpu") return std::nullopt;
-  // user nice system idle iowait irq softirq steal; guests are in user already.
+  // user nice system idle iowait irq softirq steal; user already includes the guests.
   Busy busy;
   double ticks = 0;
   for (int column = 0; column < 8 && line >> ticks; ++column) {
@@ -101,7 +101,7 @@ TelemetryReader::Processes TelemetryReader::own_processes() const {
     const auto number = process_number(directory.filename().string());
     if (!number) continue;
     const std::string text = text_or_nothing(directory / "stat");
-    // PID (NAME) STATE PPID ...; the name may hold blanks and parentheses.
+    // PID (NAME) STATE PPID ...; the name may contain blanks and parentheses.
     const size_t name_end = text.rfind(')');
     if (name_end == std::string::npos) continue;
     std::istringstream fields(text.substr(name_end + 1));
@@ -160,13 +160,13 @@ std::optional<double> TelemetryReader::temperature() const {
   return hottest;
 }
 
-// Counters of energy, one for each package, which begin again at max_energy_range_uj.
+// From energy counters, one for each package, which wrap around at max_energy_range_uj.
 std::optional<double> TelemetryReader::power(double seconds) {
   std::map<Path, double> energy;
   std::optional<double> joules;
   for (const Path& package : entries(root_ / "sys/class/powercap")) {
     const std::string name = package.filename().string();
-    // "intel-rapl:0" is a package; "intel-rapl:0:0" is a part of it and counted there.
+    // "intel-rapl:0" is a package; "intel-rapl:0:0" is a part of it, already counted.
     if (!name.starts_with("intel-rapl:") || std::ranges::count(name, ':') != 1) continue;
     const auto now = first_number(text_or_nothing(package / "energy_uj"));
     if (!now) continue;

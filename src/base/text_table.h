@@ -6,13 +6,13 @@
 
 namespace saddle {
 
-// Rows of cells: the first column to the left, the others to the right.
+// Rows of cells: the first column is aligned left, the others right.
 class TextTable {
  public:
   // `shortest`: the least width of a column.
   explicit TextTable(size_t shortest = 0) : shortest_(shortest) {}
 
-  // A cell is shown as printable() has it.
+  // Cells are escaped by printable().
   void add(const std::vector<std::string>& row);
 
   // Every line indented by two, without blanks at its end.

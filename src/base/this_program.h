@@ -1,5 +1,5 @@
-// The program that is running, for starting it again. Its file may be replaced meanwhile, as by a
-// build: the system still has the program, under /proc.
+// The running program, for starting it again. A build may have replaced its file meanwhile: the
+// system still has the program, under /proc.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace saddle {
 
-// Opens as the program that is running, whatever its path leads to now.
+// Opens as the running program, whatever its path leads to now.
 inline constexpr const char* kRunningProgram = "/proc/self/exe";
 
-// run_process() of the program that is running, with `words` as its arguments.
+// run_process() for the running program, with `words` as its arguments.
 ProcessResult run_this_program(const std::vector<std::string>& words, ProcessOptions options);
 
-// Whether the file is this program: the same file, or one of the same bytes.
+// Whether the file is this program: the same file, or one with the same bytes.
 bool is_this_program(const Path& path);
 
-// The path of this program, for those who start it later. Errors: kConfig when this program is not
-// there any more.
+// The path of this program, for starting it later. Errors: kConfig if this program is no longer
+// there.
 Path path_of_this_program();
 
 }  // namespace saddle

@@ -22,8 +22,7 @@ namespace {
 constexpr int kOtherThreads = 2;
 constexpr const char* kLimits = "see ulimit -u, and pids.max of the control group";
 
-// What OpenMP takes for the stacks of its threads (OpenMP 5.2, 21.2.2), in bytes; 0: the system's
-// size.
+// The stack size of OpenMP's threads (OpenMP 5.2, 21.2.2), in bytes; 0: the system's default.
 size_t openmp_stack_bytes() {
   std::string text = environment_variable("OMP_STACKSIZE");
   if (text.empty()) text = environment_variable("GOMP_STACKSIZE");
@@ -39,12 +38,12 @@ size_t openmp_stack_bytes() {
   return count << shift;
 }
 
-// Attributes of a thread as OpenMP makes them.
+// Attributes of a thread as OpenMP sets them.
 class ThreadAttributes {
  public:
   ThreadAttributes() {
     ::pthread_attr_init(&attributes_);
-    // A size that the system refuses is left out there too.
+    // OpenMP also ignores a size that the system refuses.
     if (const size_t bytes = openmp_stack_bytes(); bytes > 0) {
       ::pthread_attr_setstacksize(&attributes_, bytes);
     }

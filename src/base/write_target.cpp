@@ -12,7 +12,7 @@
 namespace saddle {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr int kMostLinks = 40;  // as in the kernel
 
 bool is_link(const Path& path) {
   std::error_code error;
@@ -21,7 +21,7 @@ bool is_link(const Path& path) {
   return std::filesystem::is_symlink(status);
 }
 
-// The number of a descriptor of this process when `link` is the kernel's link for one.
+// The number of a descriptor of this process if `link` is the kernel's link for one.
 std::optional<int> descriptor_of(const Path& link) {
   const std::string name = link.filename().string();
   int number = -1;
@@ -40,8 +40,8 @@ WriteTarget descriptor_target(const Path& path, int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFL);
   if (flags < 0) fail_system("write", path);
   if ((flags & O_ACCMODE) == O_RDONLY) {
-    fail(ErrorKind::kIo, "cannot write '{}': descriptor {} is open for reading alone",
-         path.string(), descriptor);
+    fail(ErrorKind::kIo, "cannot write '{}': descriptor {} is open for reading only", path.string(),
+         descriptor);
   }
   return {WriteTarget::Kind::kDescriptor, path, descriptor};
 }
@@ -71,9 +71,10 @@ WriteTarget write_target(const Path& path) {
     file = file.parent_path() / next;
   }
   if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) {
-    // The kernel's links to files of other processes lead to files that have lost their name.
+    // The kernel's links to open files of other processes may lead to a name that is gone or
+    // reused.
     if (std::filesystem::exists(status) && !same_file(path, file)) {
-      fail(ErrorKind::kIo, "cannot write '{}': '{}' is not the name of that file any more",
+      fail(ErrorKind::kIo, "cannot write '{}': '{}' is no longer the name of that file",
            path.string(), file.string());
     }
     return {WriteTarget::Kind::kFile, file};

@@ -29,7 +29,7 @@ TEST(Process, GivesOutputErrorsAndExitCode) {
   EXPECT_FALSE(result.succeeded());
   EXPECT_EQ(result.last_words(), "three");
   EXPECT_TRUE(shell("exit 0").succeeded());
-  EXPECT_EQ(shell("exit 0").last_words(), "it said nothing");
+  EXPECT_EQ(shell("exit 0").last_words(), "it printed nothing");
 }
 
 TEST(Process, ReadsMoreThanAPipeHolds) {

@@ -143,7 +143,7 @@ TEST_F(WriteTargetTest, ADescriptorOfAFileWithoutANameIsWritten) {
 TEST_F(WriteTargetTest, DescriptorsThatCannotBeWrittenAreRefused) {
   write_file_atomically(directory_ / "real/file", "old");
   const Opened file(directory_ / "real/file", O_RDONLY);
-  expect_error(ErrorKind::kIo, {file.name("/dev/fd"), "open for reading alone"},
+  expect_error(ErrorKind::kIo, {file.name("/dev/fd"), "open for reading only"},
                [&] { AtomicFile{file.name("/dev/fd")}; });
   expect_error(ErrorKind::kIo, {"/dev/fd/987654"}, [] { AtomicFile{"/dev/fd/987654"}; });
 }
