@@ -11,8 +11,8 @@
 namespace saddle {
 namespace {
 
-// This program lists its tests, which is no JSON: the other candidates must still get their turn.
-TEST(Candidate, ThatPrintsSomethingElseIsAFailure) {
+// This program lists its tests, which is not JSON: a failure must not keep the others from running.
+TEST(Candidate, OutputThatIsNotJsonIsAFailure) {
   const CandidateOutcome outcome = run_candidate({"--gtest_list_tests"}, 0, [] { return 0; });
   EXPECT_FALSE(outcome.record);
   EXPECT_NE(outcome.failure.find("the output of a candidate"), std::string::npos)
@@ -27,7 +27,7 @@ ProcessResult ended(int exit_code, int signal = 0) {
   return result;
 }
 
-TEST(Candidate, ThatEndedWellBeforeItWasKilledIsMeasured) {
+TEST(Candidate, SuccessBeforeAKillIsMeasured) {
   using Kind = CandidateOutcome::Kind;
   const auto record = [] { return Json(7); };
   ProcessResult late = ended(0);
@@ -46,7 +46,7 @@ TEST(Candidate, TimeLimitsAreNumbers) {
   }
 }
 
-TEST(Candidate, SaysWhyThereIsNoMeasurement) {
+TEST(Candidate, NamesTheReasonForNoMeasurement) {
   using Kind = CandidateOutcome::Kind;
   const auto record = []() -> Json { fail(ErrorKind::kData, "no record"); };
   ProcessResult result = ended(-1, SIGKILL);

@@ -16,7 +16,7 @@
 namespace saddle {
 namespace {
 
-TEST(Environment, SaysWhatWasBuilt) {
+TEST(Environment, DescribesTheBuild) {
   const Json build = build_description();
   EXPECT_THAT(build.at("version").get<std::string>(),
               ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
@@ -46,9 +46,9 @@ std::string digest_of(const Path& tree, const Path& output) {
   return text.substr(begin + name.size(), 64);
 }
 
-// What is compiled, and nothing else, by name and content; and the header is left alone when it
-// would be the same, so that nothing is built again.
-TEST(Environment, KnowsItsSourcesByTheirContents) {
+// The digest covers the names and contents of what is compiled, and nothing else. The header is not
+// rewritten if it would stay the same, so that nothing is rebuilt.
+TEST(Environment, IdentifiesItsSourcesByTheirContents) {
   const TemporaryDirectory directory;
   const Path tree = directory / "tree";
   const Path output = directory / "revision.h";
@@ -66,7 +66,7 @@ TEST(Environment, KnowsItsSourcesByTheirContents) {
   const auto written = std::filesystem::last_write_time(output);
   put("tests/room/a_test.cpp", "a test");
   put("README.md", "text");
-  put("src/room/a.cpp~", "what an editor left");
+  put("src/room/a.cpp~", "an editor's backup");
   put("src/room/a.cpp", "one");
   EXPECT_EQ(digest_of(tree, output), first);
   EXPECT_EQ(std::filesystem::last_write_time(output), written);
@@ -81,7 +81,7 @@ TEST(Environment, KnowsItsSourcesByTheirContents) {
   EXPECT_NE(digest_of(tree, output), before);
 }
 
-TEST(Environment, SaysWhereItRuns) {
+TEST(Environment, DescribesTheMachine) {
   const Json machine = machine_description();
   EXPECT_FALSE(machine.at("processor").get<std::string>().empty());
   EXPECT_EQ(machine.at("cores"), available_cores());
@@ -96,7 +96,7 @@ TEST(Environment, PeakMemoryFollowsUse) {
   const int64_t before = peak_memory_bytes();
   EXPECT_GT(before, int64_t{1} << 20);
   const std::vector<char> block(static_cast<size_t>(before + kBytes), 1);
-  // What was resident before, but for pages given back meanwhile, plus the whole block.
+  // What was resident before, except for pages freed meanwhile, plus the whole block.
   EXPECT_GE(peak_memory_bytes(), before + kBytes + block.front() - 1);
 }
 

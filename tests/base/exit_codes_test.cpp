@@ -19,7 +19,7 @@ TEST(ExitCodes, AreDistinctAndNoneIsACrashOrASignal) {
   for (const ExitCode& row : exit_codes()) {
     EXPECT_TRUE(codes.insert(row.code).second) << row.name;
     EXPECT_GE(row.code, 0);
-    EXPECT_LT(row.code, 126);  // from there on a shell speaks of signals and missing programs
+    EXPECT_LT(row.code, 126);  // shells use 126 and above for signals and missing programs
   }
   for (const ErrorKind kind :
        {ErrorKind::kUsage, ErrorKind::kConfig, ErrorKind::kData, ErrorKind::kIo,
@@ -29,7 +29,7 @@ TEST(ExitCodes, AreDistinctAndNoneIsACrashOrASignal) {
   }
 }
 
-TEST(ExitCodes, TheTableInDocsIsTheCode) {
+TEST(ExitCodes, TheTableInDocsMatchesTheCode) {
   std::istringstream page(read_file(Path(SADDLE_SOURCE_DIR) / "docs/exit-codes.md"));
   std::vector<std::pair<int, std::string>> documented;
   const std::regex row(R"(\| (\d+) \| (\w+) \| [^|]+ \| [^|]+ \|)");
@@ -42,7 +42,7 @@ TEST(ExitCodes, TheTableInDocsIsTheCode) {
   EXPECT_EQ(documented, returned);
 }
 
-TEST(ExitCodes, TellTheKindOfError) {
+TEST(ExitCodes, IdentifyTheKindOfError) {
   for (const ErrorKind kind : {ErrorKind::kUsage, ErrorKind::kConfig, ErrorKind::kData,
                                ErrorKind::kIo, ErrorKind::kNumeric, ErrorKind::kDevice}) {
     EXPECT_EQ(error_kind(exit_code(kind)), kind);

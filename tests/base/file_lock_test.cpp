@@ -33,7 +33,7 @@ TEST(FileLock, IsRefusedWithinTheProcessAndFreeAfterwards) {
   EXPECT_TRUE(std::filesystem::exists(directory / "lock"));
 }
 
-TEST(FileLock, WaitsForWhoOnlyLooks) {
+TEST(FileLock, WaitsForASharedLock) {
   const TemporaryDirectory directory;
   { const FileLock made(directory / "lock", "first"); }
   const int descriptor = ::open((directory / "lock").c_str(), O_RDONLY | O_CLOEXEC);
@@ -46,7 +46,7 @@ TEST(FileLock, WaitsForWhoOnlyLooks) {
   looking.join();
 }
 
-TEST(FileLock, SaysOnlyWhoHoldsItNow) {
+TEST(FileLock, NamesOnlyItsCurrentHolder) {
   const TemporaryDirectory directory;
   { const FileLock lock(directory / "lock", std::string(300, 'x')); }
   const FileLock lock(directory / "lock", "short");
@@ -76,11 +76,11 @@ TEST(FileLock, OfAChildIsRefusedAndEndsWithItsDeath) {
   EXPECT_NO_THROW(FileLock(directory / "lock", "train"));
 }
 
-TEST(FileLock, IsNotKeptByProgramsThatAreStarted) {
+TEST(FileLock, IsNotInheritedByOtherPrograms) {
   const TemporaryDirectory directory;
   std::optional<FileLock> lock(std::in_place, directory / "lock", "first");
   ChildProcess child([] { return ::execl("/bin/sleep", "sleep", "30", nullptr); });
-  // The child gives the lock up in exec, which comes at some moment after the fork.
+  // The child releases the lock in exec, some time after the fork.
   lock.reset();
   std::string last;
   for (int attempt = 0; attempt < 500; ++attempt) {

@@ -22,7 +22,7 @@
 namespace saddle {
 namespace {
 
-// The content by another way than the code under test.
+// The content, read without the code under test.
 std::string slurp(const Path& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -64,7 +64,7 @@ TEST(Files, ErrorsNameThePathAndTheReason) {
   expect_error(ErrorKind::kIo, {"Is a directory"}, [&] { AtomicFile{Path("somewhere/")}; });
 }
 
-TEST(Files, TellWhatIsThere) {
+TEST(Files, ReportsTheTypeOfAPath) {
   const TemporaryDirectory directory;
   EXPECT_TRUE(std::filesystem::is_directory(file_status(directory.path())));
   EXPECT_FALSE(std::filesystem::exists(file_status(directory / "none")));
@@ -75,7 +75,7 @@ TEST(Files, TellWhatIsThere) {
                [&] { file_status(too_long); });
 }
 
-TEST(Files, RemoveOnlyWhatKilledWritersLeft) {
+TEST(Files, RemovesOnlyWhatKilledWritersLeft) {
   const TemporaryDirectory directory;
   ChildProcess child([&] {
     AtomicFile file(directory / "weights.safetensors");
@@ -121,7 +121,7 @@ TEST(Files, RefusesADirectoryThatCannotBeWritten) {
     }
   });
   const int status = child.exit_status();
-  if (status == 50) GTEST_SKIP() << "root may write everywhere and cannot be left here";
+  if (status == 50) GTEST_SKIP() << "root may write everywhere and the user cannot be changed here";
   EXPECT_EQ(status, 0);
 }
 
@@ -168,7 +168,7 @@ TEST(AtomicFile, LeavesTheOldContentWhenTheProcessIsKilled) {
   EXPECT_EQ(slurp(directory / "file"), "old");
 }
 
-TEST(AtomicFile, TwoOfOneNameDoNotMeet) {
+TEST(AtomicFile, TwoOfOneNameDoNotCollide) {
   const TemporaryDirectory directory;
   AtomicFile first(directory / "file");
   AtomicFile second(directory / "file");
@@ -180,12 +180,12 @@ TEST(AtomicFile, TwoOfOneNameDoNotMeet) {
   EXPECT_EQ(slurp(directory / "file"), "second");
 }
 
-TEST(AtomicFile, GathersSmallAndLargeWritesInOrder) {
+TEST(AtomicFile, BuffersSmallAndLargeWritesInOrder) {
   const TemporaryDirectory directory;
   std::string expected;
   AtomicFile file(directory / "file");
   for (size_t i = 0; i < 400; ++i) {
-    // Sizes around the 1 MiB that are gathered, and many small ones.
+    // Sizes around the buffer of 1 MiB, and many small ones.
     const size_t size = i % 100 == 99 ? (size_t{1} << 20) - 1 + i / 100 : i * 37 % 5000;
     const std::string piece(size, static_cast<char>('a' + i % 26));
     file.write(piece);
@@ -196,7 +196,7 @@ TEST(AtomicFile, GathersSmallAndLargeWritesInOrder) {
   EXPECT_TRUE(slurp(directory / "file") == expected);
 }
 
-// Tries to replace "old" in `directory` by 1 MiB; 0 when that fails as `reason` and keeps "old".
+// Tries to replace "old" in `directory` by 1 MiB; 0 if that fails with `reason` and keeps "old".
 int try_to_overfill(const Path& directory, const std::string& reason) {
   write_file_atomically(directory / "file", "old");
   try {
@@ -214,7 +214,7 @@ TEST(AtomicFile, KeepsTheOldContentOnAFullDisk) {
   const TemporaryDirectory directory;
   constexpr int kNoMount = 50;
   ChildProcess child([&] {
-    // A small file system of its own, which only this child sees.
+    // A small file system that only this child sees.
     const int flags = CLONE_NEWNS | (::geteuid() == 0 ? 0 : CLONE_NEWUSER);
     if (::unshare(flags) < 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0 ||
         ::mount("none", directory.path().c_str(), "tmpfs", 0, "size=64k") < 0) {
@@ -227,7 +227,7 @@ TEST(AtomicFile, KeepsTheOldContentOnAFullDisk) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(AtomicFile, KeepsTheOldContentWhenAFileMayGrowNoMore) {
+TEST(AtomicFile, KeepsTheOldContentAtTheFileSizeLimit) {
   const TemporaryDirectory directory;
   ChildProcess child([&] {
     ::signal(SIGXFSZ, SIG_IGN);
@@ -262,7 +262,7 @@ TEST(InputFile, ReadsBeyondFourGigabytes) {
     stream.seekp(end - 3);
     stream << "end";
     stream.flush();
-    if (!stream) GTEST_SKIP() << "no sparse file of 5 GiB can be made here";
+    if (!stream) GTEST_SKIP() << "a sparse file of 5 GiB cannot be created here";
   }
   const InputFile file(directory / "file");
   EXPECT_EQ(file.size(), end);

@@ -20,7 +20,7 @@ TEST(Json, NumbersThatAreNotFiniteBecomeNull) {
   EXPECT_TRUE(json_number(-infinity).is_null());
   EXPECT_TRUE(json_number(nan).is_null());
   EXPECT_EQ(json_number(1.5).dump(), "1.5");
-  // Also where they were put in without json_number.
+  // Also for values that did not pass through json_number().
   const Json value = {{"a", nan}, {"b", {infinity, 1.5}}};
   EXPECT_EQ(canonical_json(value), R"({"a":null,"b":[null,1.5]})");
   const TemporaryDirectory directory;
@@ -30,8 +30,8 @@ TEST(Json, NumbersThatAreNotFiniteBecomeNull) {
   EXPECT_TRUE(read_json(directory / "file")["a"].is_null());
 }
 
-TEST(Json, FaultsAreNamedWithPlaceAndPosition) {
-  // The position is that of the byte, from 1, at which the text can no longer be JSON.
+TEST(Json, ErrorsNameTheSourceAndThePosition) {
+  // The position is the first byte, counted from 1, at which the text can no longer be JSON.
   expect_error(ErrorKind::kData, {"manifest.json: not valid JSON at byte 7:"},
                [] { parse_json(R"({"a": x})", "manifest.json"); });
   for (const char* text : {"", "{", "[1,]", "{\"a\":1} 2", "NaN", "[Infinity]", "[1e999]", "'a'",
@@ -40,7 +40,7 @@ TEST(Json, FaultsAreNamedWithPlaceAndPosition) {
   }
 }
 
-TEST(Json, RefusesANulByteAndWhatHidesBehindIt) {
+TEST(Json, RefusesANulByteAndTheTextAfterIt) {
   using namespace std::string_view_literals;
   expect_error(ErrorKind::kData, {"there", "byte 9", "NUL"},
                [] { parse_json("{\"a\": 1}\0{\"b\": 2}"sv.substr(0, 17), "there"); });
@@ -68,7 +68,7 @@ TEST(Json, CanonicalTextSortsKeysAtEveryLevel) {
   EXPECT_EQ(canonical_json(one), canonical_json(other));
 }
 
-TEST(Json, NumbersSurviveTheText) {
+TEST(Json, NumbersSurviveWritingAndReading) {
   const Json value = {{"big", std::numeric_limits<uint64_t>::max()},
                       {"small", std::numeric_limits<int64_t>::min()},
                       {"third", 1.0 / 3.0},

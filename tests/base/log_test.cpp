@@ -21,7 +21,7 @@
 namespace saddle {
 namespace {
 
-// Standard error goes to `descriptor` while this lives.
+// Redirects standard error to `descriptor` during its lifetime.
 class StandardError {
  public:
   explicit StandardError(int descriptor) : saved_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)) {
@@ -38,7 +38,7 @@ class StandardError {
   int saved_;
 };
 
-// What `work` writes to standard error that is a file.
+// What `work` writes to standard error when that is a file.
 template <class Work>
 std::string written_to_file(Work work) {
   const TemporaryDirectory directory;
@@ -51,7 +51,7 @@ std::string written_to_file(Work work) {
   return read_file(directory / "stderr");
 }
 
-// What `work` writes to standard error that is a terminal 20 columns wide.
+// What `work` writes to standard error when that is a terminal 20 columns wide.
 template <class Work>
 std::string written_to_terminal(Work work) {
   int master = -1;
@@ -96,7 +96,7 @@ TEST(Log, WritesPlainLinesToStandardError) {
   EXPECT_EQ(text, "step 1 of 2\nwarning: the loss is high\n");
 }
 
-TEST(Log, MessagesStayOneLineWhateverTheNamesInThem) {
+TEST(Log, MessagesStayOneLineWhateverNamesTheyContain) {
   const TemporaryDirectory directory;
   const std::string name = "a\n\x1b[2J\xFF";
   const std::string shown = "a\\x0a\\x1b[2J\\xff";
@@ -152,7 +152,7 @@ TEST(Log, RefusesAFileThatCannotBeOpened) {
                [&] { log.add_file(directory / "none" / "run.log"); });
 }
 
-TEST(Log, GoesOnWhenTheDiskIsFullAndSaysSoOnce) {
+TEST(Log, ContinuesWhenTheDiskIsFullAndWarnsOnce) {
   if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full";
   const std::string text = written_to_file([] {
     Log log;
@@ -204,7 +204,8 @@ TEST(Log, ProgressOnATerminalComesAtMostTenTimesASecond) {
   if (text == "no terminal") GTEST_SKIP() << "no pseudo-terminal can be made here";
   const auto redraws = std::count(text.begin(), text.end(), '\x1b');
   EXPECT_GE(redraws, 2);
-  EXPECT_LE(static_cast<double>(redraws), 2 + seconds / 0.1);  // the first and the last are free
+  EXPECT_LE(static_cast<double>(redraws),
+            2 + seconds / 0.1);  // the first and the last always appear
   EXPECT_EQ(text.back(), '\n');
 }
 

@@ -32,7 +32,7 @@ TEST(Process, GivesOutputErrorsAndExitCode) {
   EXPECT_EQ(shell("exit 0").last_words(), "it printed nothing");
 }
 
-TEST(Process, ReadsMoreThanAPipeHolds) {
+TEST(Process, ReadsMoreThanThePipeBuffer) {
   EXPECT_EQ(shell("head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2").output.size(), 300000U);
 }
 
@@ -42,14 +42,14 @@ TEST(Process, RunsInTheDirectoryGivenWithoutInput) {
   EXPECT_EQ(result.output, std::filesystem::canonical(directory.path()).string() + "\n");
 }
 
-TEST(Process, TellsTheSignalThatEndedIt) {
+TEST(Process, ReportsTheSignalThatEndedIt) {
   const ProcessResult result = shell("kill -TERM $$");
   EXPECT_EQ(result.exit_code, -1);
   EXPECT_EQ(result.signal, SIGTERM);
 }
 
-// The grandchild holds the pipes open: it must go too.
-TEST(Process, IsKilledWithAllItStartedAtTheTimeLimit) {
+// The grandchild keeps the pipes open, so it must be killed too.
+TEST(Process, IsKilledWithItsDescendantsAtTheTimeLimit) {
   const Stopwatch watch;
   const ProcessResult result = shell("sleep 60 & sleep 60", {.time_limit_seconds = 0.2});
   EXPECT_TRUE(result.timed_out);
@@ -63,8 +63,8 @@ TEST(Process, IsKilledWhenAskedTo) {
   EXPECT_EQ(result.signal, SIGKILL);
 }
 
-// Once, and to the program alone: what it started is its own business.
-TEST(Process, IsHandedASignalAndWaitedFor) {
+// The signal is sent once, and only to the program, not to its children.
+TEST(Process, ReceivesASignalAndIsWaitedFor) {
   const TemporaryDirectory directory;
   const std::string ready = directory / "ready";
   const ProcessResult result =
@@ -104,7 +104,7 @@ TEST(Process, EndsWithItsParent) {
   ::close(ends[0]);
 }
 
-TEST(Process, EndsAtOnceWhenItsParentHasGone) {
+TEST(Process, EndsAtOnceIfItsParentHasEnded) {
   ChildProcess child([] {
     end_with_parent(::getpid());  // which is not its parent
     return 0;
@@ -112,12 +112,12 @@ TEST(Process, EndsAtOnceWhenItsParentHasGone) {
   EXPECT_EQ(WTERMSIG(child.wait()), SIGKILL);
 }
 
-TEST(Process, WithoutWordsIsNamedByItsSignal) {
+TEST(Process, WithoutOutputNamesItsSignal) {
   EXPECT_EQ(shell("kill -XFSZ $$").last_words(), "ended by signal 25: File size limit exceeded");
 }
 
-// A file that grows too large ends other programs, as it does when a shell starts them.
-TEST(Process, GetsTheSignalsThatThisProgramIgnores) {
+// Other programs end when a file grows too large, just as when a shell starts them.
+TEST(Process, DoesNotInheritIgnoredSignals) {
   ChildProcess child([] {
     for (const int signal : {SIGPIPE, SIGXFSZ}) {
       ::signal(signal, SIG_IGN);
@@ -128,12 +128,12 @@ TEST(Process, GetsTheSignalsThatThisProgramIgnores) {
   EXPECT_EQ(child.exit_status(), 0);
 }
 
-TEST(Process, RunsAnotherProgramThanItsName) {
+TEST(Process, RunsAProgramUnderAnotherName) {
   const ProcessResult result = run_process({"name", "-c", "echo $0"}, {.program = "/bin/sh"});
   EXPECT_EQ(result.output, "name\n");
 }
 
-TEST(Process, ThatDoesNotExistIsAnError) {
+TEST(Process, AMissingProgramIsAnError) {
   expect_error(ErrorKind::kDevice, {"'no-such-program'", "not found"},
                [] { run_process({"no-such-program"}, {}); });
 }

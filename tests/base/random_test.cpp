@@ -17,8 +17,8 @@ namespace {
 using Words = std::array<uint32_t, 4>;
 
 constexpr int64_t kDraws = 200000;
-// A mean of n numbers of standard deviation s lies within 5 s / sqrt(n) but for one case in two
-// million; the seeds are fixed, so a test that passes keeps passing.
+// A mean of n numbers with standard deviation s lies within 5 s / sqrt(n), except in one case in
+// two million. The seeds are fixed, so a test that passes keeps passing.
 double tolerance(double deviation) {
   return 5 * deviation / std::sqrt(double{kDraws});
 }
@@ -139,8 +139,8 @@ TEST(RandomStream, NumbersBelowABoundAreEvenlySpread) {
 }
 
 TEST(RandomStream, LargeBoundsAreEvenlySpread) {
-  // With this bound every fourth draw is refused; without that the multiples of 3 would get two of
-  // every four draws, one number in two.
+  // With this bound every fourth draw is refused. Without that, the multiples of 3 would get two of
+  // every four draws: half of the numbers.
   const uint64_t bound = uint64_t{3} << 62;
   const RandomStream stream(42, RandomPurpose::kTest, 3);
   double multiples = 0;
@@ -166,7 +166,7 @@ TEST(RandomStream, BoundsAtTheEdges) {
   expect_error(ErrorKind::kInternal, {"below 0"}, [&] { stream.below(0, 0); });
 }
 
-TEST(RandomPermutation, HoldsEveryNumberOnce) {
+TEST(RandomPermutation, ContainsEveryNumberOnce) {
   const RandomStream stream(42, RandomPurpose::kSequenceOrder);
   for (const int64_t count : {0, 1, 2, 3, 1000, 100003}) {
     std::vector<int64_t> order = random_permutation(stream, count);

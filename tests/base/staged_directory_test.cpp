@@ -46,7 +46,7 @@ TEST(StagedDirectory, LeavesNothingWhenItIsNotPublished) {
   EXPECT_EQ(names_in(scratch.path()), std::vector<std::string>{"file"});
 }
 
-TEST(StagedDirectory, TakesAnEmptyDirectoryAndRefusesWhatElseIsThere) {
+TEST(StagedDirectory, ReplacesAnEmptyDirectoryAndRefusesOthers) {
   const TemporaryDirectory scratch;
   std::filesystem::create_directory(scratch / "empty");
   StagedDirectory directory(scratch / "empty");
@@ -83,14 +83,14 @@ TEST(StagedDirectory, TheSecondOfTwoWritersIsRefusedWhenItPublishes) {
   EXPECT_EQ(read_file(scratch / "result" / "file"), "first");
 }
 
-TEST(StagedDirectory, ThatCannotBeOpenedIsAnErrorAndLeavesNothing) {
+TEST(StagedDirectory, FailureToOpenIsAnErrorAndLeavesNothing) {
 #if defined(__SANITIZE_ADDRESS__)
-  // Its check of an object's type opens a pipe, which the limit below refuses.
-  GTEST_SKIP() << "the undefined-behaviour sanitizer needs free descriptors to look at an Error";
+  // The sanitizer's check of an object's type opens a pipe, which the limit below forbids.
+  GTEST_SKIP() << "the undefined-behaviour sanitizer needs free descriptors to check an Error";
 #endif
   const TemporaryDirectory scratch;
   ChildProcess child([&] {
-    const int free = ::dup(STDIN_FILENO);  // the next descriptor; no further one may be opened
+    const int free = ::dup(STDIN_FILENO);  // the next descriptor; it and later ones are forbidden
     ::close(free);
     const rlimit limit{static_cast<rlim_t>(free), static_cast<rlim_t>(free)};
     if (free < 0 || ::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 2;
@@ -106,7 +106,7 @@ TEST(StagedDirectory, ThatCannotBeOpenedIsAnErrorAndLeavesNothing) {
   EXPECT_TRUE(names_in(scratch.path()).empty());
 }
 
-TEST(StagedDirectory, WhatAKilledWriterLeftIsRemovedByTheNext) {
+TEST(StagedDirectory, TheNextWriterRemovesWhatAKilledOneLeft) {
   const TemporaryDirectory scratch;
   ChildProcess child([&] {
     StagedDirectory directory(scratch / "result");

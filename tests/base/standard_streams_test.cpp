@@ -11,7 +11,7 @@
 namespace saddle {
 namespace {
 
-TEST(StandardStreams, NothingOpenedLaterLandsOnThem) {
+TEST(StandardStreams, NoFileOpenedLaterTakesTheirPlace) {
   for (int closed = 1; closed < 8; ++closed) {  // bit i: descriptor i
     ChildProcess child([closed] {
       for (int i = 0; i < 3; ++i) {
@@ -38,7 +38,7 @@ TEST(StandardStreams, FailAsIfTheyWereClosed) {
   EXPECT_EQ(child.exit_status(), 0);
 }
 
-TEST(StandardStreams, ThoseThatAreOpenStay) {
+TEST(StandardStreams, OpenOnesAreKept) {
   ChildProcess child([] {
     const int file = ::open("/dev/full", O_WRONLY);
     ::dup2(file, STDOUT_FILENO);

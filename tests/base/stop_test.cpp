@@ -15,7 +15,7 @@
 namespace saddle {
 namespace {
 
-// Sends a signal to this process and waits until it has been seen.
+// Sends a signal to this process and waits until it is noticed.
 int send(const StopSignals& stop, int signal) {
   ::kill(::getpid(), signal);
   for (const Stopwatch watch; stop.requested() == 0 && watch.seconds() < 20;) {
@@ -34,7 +34,7 @@ TEST(StopSignals, OneSignalSetsTheFlag) {
   }
 }
 
-// As a shell starts background jobs of a script, and nohup a program.
+// As when a shell starts background jobs of a script, or nohup starts a program.
 TEST(StopSignals, WhatWasIgnoredStaysIgnored) {
   for (const int ignored : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
     ChildProcess child([ignored] {
@@ -48,8 +48,8 @@ TEST(StopSignals, WhatWasIgnoredStaysIgnored) {
   }
 }
 
-// The system, the shell and the end of the shell each send one.
-TEST(StopSignals, ATerminalThatClosesAsksOnce) {
+// The system, the shell and the end of the shell each send a SIGHUP.
+TEST(StopSignals, AClosingTerminalIsOneRequest) {
   ChildProcess child([] {
     const StopSignals stop;
     if (send(stop, SIGHUP) != SIGHUP) return 1;
@@ -95,8 +95,8 @@ TEST(StopSignals, TheSecondSignalEndsTheProcess) {
   }
 }
 
-// A cluster that ends a job signals every process of it, and the parent passes its signal on.
-TEST(StopSignals, WhatTheParentPassesOnIsNoSecondSignal) {
+// A cluster that ends a job signals all its processes, and the parent forwards its signal.
+TEST(StopSignals, ASignalForwardedByTheParentIsNotASecondOne) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
   ChildProcess child([&ends] {
@@ -109,16 +109,16 @@ TEST(StopSignals, WhatTheParentPassesOnIsNoSecondSignal) {
   });
   char byte = 0;
   ASSERT_EQ(::read(ends[0], &byte, 1), 1);
-  child.kill(SIGUSR1);  // from the parent, which this is
+  child.kill(SIGUSR1);  // from this process, which is the parent
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_EQ(::waitpid(child.id(), nullptr, WNOHANG), 0) << "it should still be there";
+  EXPECT_EQ(::waitpid(child.id(), nullptr, WNOHANG), 0) << "it should still be running";
   child.kill(SIGTERM);  // the same signal could merge with one that was not read yet
   EXPECT_EQ(WTERMSIG(child.wait()), SIGTERM);
   ::close(ends[0]);
   ::close(ends[1]);
 }
 
-// A handler that ran there could write over memory: see base/stop.h.
+// A handler on such a thread could overwrite memory: see base/stop.h.
 TEST(StopSignals, NoSignalReachesAThreadThatComputes) {
   ChildProcess child([] {
     const StopSignals stop;

@@ -1,4 +1,4 @@
-// What is read from a planted /proc and /sys, and the file that the thread writes.
+// Reading a fake /proc and /sys, and the file that the thread writes.
 #include "base/telemetry.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class PlantedMachine {
   TemporaryDirectory directory_;
 };
 
-TEST(TelemetryReader, LeavesEmptyWhatTheMachineDoesNotTell) {
+TEST(TelemetryReader, LeavesUnknownValuesEmpty) {
   const PlantedMachine machine;
   TelemetryReader reader(10, 2, machine.root());
   reader.sample(0);
@@ -52,7 +52,7 @@ TEST(TelemetryReader, HasAsManyCellsAsTheHeading) {
   EXPECT_EQ(commas(telemetry_line("T", {})), commas(kTelemetryHeading));
 }
 
-TEST(TelemetryReader, ReadsWhatIsThere) {
+TEST(TelemetryReader, ReadsAvailableValues) {
   const PlantedMachine machine;
   const auto ticks = static_cast<int64_t>(::sysconf(_SC_CLK_TCK));
   machine.write("proc/stat", "cpu  100 0 100 700 100 0 0 0 50 0\ncpu0 1 2 3\n");
@@ -71,14 +71,14 @@ TEST(TelemetryReader, ReadsWhatIsThere) {
   machine.process(10, 1, 1000, 30);
   machine.process(11, 10, 500, 20);
   machine.process(12, 11, 0, 10);
-  machine.process(13, 1, 7, 1000);  // somebody else's
+  machine.process(13, 1, 7, 1000);  // not a descendant
   TelemetryReader reader(10, 4, machine.root());
   const TelemetrySample first = reader.sample(100);
   EXPECT_FALSE(first.process_cpu_percent || first.machine_cpu_percent || first.power_watts);
 
   machine.write("proc/stat", "cpu  130 0 110 740 120 0 0 0 60 0\n");
   machine.write("sys/class/powercap/intel-rapl:0/energy_uj", "20000000\n");
-  // Of 2 s on 4 cores: 1 s, 0.5 s and, in a child that is new, 0.5 s.
+  // Of 2 s on 4 cores: 1 s, 0.5 s and, in a new child, 0.5 s.
   machine.process(10, 1, 1000 + ticks, 30);
   machine.process(11, 10, 500 + ticks / 2, 20);
   std::filesystem::remove_all(machine.root() / "proc/12");
@@ -89,17 +89,17 @@ TEST(TelemetryReader, ReadsWhatIsThere) {
   EXPECT_DOUBLE_EQ(sample.machine_cpu_percent.value(), 40);
   EXPECT_DOUBLE_EQ(sample.clock_mhz.value(), 2500.5);
   EXPECT_DOUBLE_EQ(sample.temperature_celsius.value(), 61.5);
-  EXPECT_DOUBLE_EQ(sample.power_watts.value(), 15);  // 30 J, over the end of the counter
+  EXPECT_DOUBLE_EQ(sample.power_watts.value(), 15);  // 30 J, across the wrap-around of the counter
   EXPECT_EQ(sample.resident_bytes.value(), 60 * ::sysconf(_SC_PAGESIZE));
   EXPECT_EQ(sample.available_bytes.value(), 321 * 1024);
   EXPECT_DOUBLE_EQ(sample.load.value(), 1.25);
 
-  // The frequency driver, where there is one, knows better.
+  // The frequency driver takes precedence if there is one.
   machine.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1500000\n");
   EXPECT_DOUBLE_EQ(reader.sample(103).clock_mhz.value(), 1500);
 }
 
-TEST(TelemetryReader, NeverSaysMoreThanAllOrLessThanNothing) {
+TEST(TelemetryReader, PercentagesStayBetween0And100) {
   const PlantedMachine machine;
   machine.write("proc/stat", "cpu  100 0 100 700 100 0 0 0\n");
   machine.process(10, 1, 1000, 30);
@@ -115,7 +115,7 @@ TEST(TelemetryReader, NeverSaysMoreThanAllOrLessThanNothing) {
   const TelemetrySample much = reader.sample(2);
   EXPECT_FALSE(much.process_cpu_percent);
   EXPECT_FALSE(much.machine_cpu_percent);
-  machine.process(10, 1, 5, 30, 8);                             // its number, used again
+  machine.process(10, 1, 5, 30, 8);                             // the process number was reused
   machine.write("proc/stat", "cpu  100 0 100 700 50 0 0 0\n");  // busy time that ran backwards
   const TelemetrySample little = reader.sample(3);
   EXPECT_GE(little.process_cpu_percent.value(), 0);
@@ -145,7 +145,7 @@ TEST(Telemetry, AppendsLinesUntilItEnds) {
   ASSERT_GE(first.size(), 3U);
   EXPECT_EQ(first[0], kTelemetryHeading);
   EXPECT_EQ(std::ranges::count(first[1], ','), std::ranges::count(kTelemetryHeading, ','));
-  write_file_atomically(path, read_file(path) + "2026-01-31T12:0");  // killed there
+  write_file_atomically(path, read_file(path) + "2026-01-31T12:0");  // killed at this point
   { const Telemetry telemetry(path, log, 1000); }
   const std::vector<std::string> second = lines_of(path);
   ASSERT_EQ(second.size(), first.size() + 1);
@@ -153,7 +153,7 @@ TEST(Telemetry, AppendsLinesUntilItEnds) {
             first);
 }
 
-TEST(Telemetry, LeavesOutWhatAPausePassed) {
+TEST(Telemetry, OmitsLinesThatAPauseMissed) {
   EXPECT_EQ(next_telemetry_line(1, 1.2, 1), 2);
   EXPECT_EQ(next_telemetry_line(3, 2.9, 1), 4);  // written early
   EXPECT_EQ(next_telemetry_line(1, 3600.5, 1), 3601);
@@ -180,7 +180,7 @@ TEST(Telemetry, RefusesAnotherFile) {
                [&] { const Telemetry telemetry(directory.path() / "nowhere" / "t.csv", log); });
 }
 
-// The threads of this process, but for the one that runs the tests, that block SIGTERM.
+// The number of threads of this process that block SIGTERM, except the one that runs the tests.
 int threads_without_sigterm() {
   int threads = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -195,7 +195,7 @@ int threads_without_sigterm() {
   return threads;
 }
 
-// A signal to the process goes to a thread that wants it.
+// A signal to the process goes to a thread that does not block it.
 TEST(Telemetry, TakesNoSignals) {
   const TemporaryDirectory directory;
   Log log = Log::silent();

@@ -16,14 +16,14 @@ TEST(TextTable, AlignsColumns) {
             "  longer than            12\n");
 }
 
-TEST(TextTable, HasColumnsOfALeastWidthAndRowsOfAnyLength) {
+TEST(TextTable, HasAMinimumColumnWidthAndRowsOfAnyLength) {
   TextTable table(4);
   table.add({"a"});
   table.add({"b", "1"});
   EXPECT_EQ(table.text(), "  a\n  b        1\n");
 }
 
-TEST(TextTable, ACellStaysInItsLineWhateverItsText) {
+TEST(TextTable, ACellStaysOnOneLineWhateverItsText) {
   TextTable table;
   table.add({"run\n\x1b[2J", "1"});
   table.add({"b\xFF", "12"});

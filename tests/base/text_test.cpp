@@ -21,13 +21,13 @@ TEST(Text, BytesThatAreNotUtf8AreReplaced) {
             replaced + replaced + "a");
 }
 
-TEST(Text, ATerminalGetsNothingToActOn) {
+TEST(Text, ControlCharactersDoNotReachATerminal) {
   EXPECT_EQ(printable("run \xC3\xA4 \\x1b"), "run \xC3\xA4 \\x1b");
   EXPECT_EQ(printable("\x1b[2J\r\n\t\x7f"), "\\x1b[2J\\x0d\\x0a\\x09\\x7f");
   EXPECT_EQ(printable("a\0b"sv), "a\\x00b");
   EXPECT_EQ(printable("\xC2\x9B"
                       "1m\xC2\xA0"),
-            "\\xc2\\x9b1m\xC2\xA0");  // C1 goes, U+00A0 stays
+            "\\xc2\\x9b1m\xC2\xA0");  // C1 is escaped, U+00A0 is kept
   EXPECT_EQ(printable("\x9B"
                       "1m\xC3"),
             "\\x9b1m\\xc3");

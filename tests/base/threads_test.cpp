@@ -15,7 +15,7 @@
 namespace saddle {
 namespace {
 
-TEST(Threads, RunWhatTheyAreGiven) {
+TEST(Threads, RunTheirWork) {
   std::atomic<bool> ran{false};
   {
     const std::jthread thread =
@@ -24,12 +24,13 @@ TEST(Threads, RunWhatTheyAreGiven) {
   EXPECT_TRUE(ran);
 }
 
-TEST(Threads, ThatStartAreNoError) {
+TEST(Threads, StartingIsNotAnError) {
   check_threads_start(1);
   check_threads_start(8);
 }
 
-// A process whose address space has room for some stacks of 256 MiB and no more.
+// Limits the address space of this process to a few stacks of 256 MiB; 0 if the check fails as it
+// should.
 int refuse_threads() {
   int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -50,7 +51,7 @@ int refuse_threads() {
   }
 }
 
-TEST(Threads, ThatCannotStartAreCounted) {
+TEST(Threads, TheErrorNamesHowManyCanStart) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers need the whole address space";
 #endif
@@ -58,7 +59,7 @@ TEST(Threads, ThatCannotStartAreCounted) {
   EXPECT_EQ(child.exit_status(), 0);
 }
 
-TEST(Threads, OneThatCannotStartNamesWhatItWasFor) {
+TEST(Threads, TheErrorNamesWhatTheThreadIsFor) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers need the whole address space";
 #endif
@@ -68,7 +69,7 @@ TEST(Threads, OneThatCannotStartNamesWhatItWasFor) {
     const auto bytes = static_cast<rlim_t>(pages) * 4096 + (rlim_t{1} << 20);
     const rlimit limit{bytes, bytes};
     if (::setrlimit(RLIMIT_AS, &limit) != 0) return 50;
-    std::vector<std::jthread> threads;  // more than there are stacks of earlier ones
+    std::vector<std::jthread> threads;  // more than the number of cached stacks
     try {
       while (threads.size() < 64) {
         threads.push_back(start_thread("a test", [](const std::stop_token& stop) {

@@ -1,4 +1,4 @@
-// What is written under names that are links, pipes, devices and open descriptors.
+// Writing under names that are links, pipes, devices and open descriptors.
 #include "base/write_target.h"
 
 #include <fcntl.h>
@@ -70,7 +70,8 @@ TEST_F(WriteTargetTest, ALinkStaysAndItsFileIsReplaced) {
   {
     AtomicFile file(path);
     file.write("new");
-    EXPECT_EQ(names_in(directory_ / "real").size(), 2U) << "it lies beside the file";
+    EXPECT_EQ(names_in(directory_ / "real").size(), 2U)
+        << "the temporary file is in the same directory";
     EXPECT_EQ(names_in(directory_ / "links").size(), 2U);
     EXPECT_EQ(read_file(directory_ / "real/file"), "old");
     file.commit();
@@ -80,7 +81,7 @@ TEST_F(WriteTargetTest, ALinkStaysAndItsFileIsReplaced) {
   EXPECT_EQ(names_in(directory_ / "real"), std::vector<std::string>{"file"});
 }
 
-TEST_F(WriteTargetTest, ALinkToNothingMakesItsFile) {
+TEST_F(WriteTargetTest, ADanglingLinkCreatesItsFile) {
   const Path path = link(directory_ / "real/new");
   write_file_atomically(path, "content");
   EXPECT_EQ(read_file(directory_ / "real/new"), "content");
@@ -99,18 +100,18 @@ TEST_F(WriteTargetTest, ALinkToItselfIsRefused) {
                [&] { write_file_atomically(link("link"), "content"); });
 }
 
-TEST_F(WriteTargetTest, APipeIsWrittenStraight) {
+TEST_F(WriteTargetTest, APipeIsWrittenDirectly) {
   const Path pipe = directory_ / "real/pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const Opened reader(pipe, O_RDONLY | O_NONBLOCK);
-  { const AtomicFile checked(pipe); }  // opens nothing: its reader would see an end
+  { const AtomicFile checked(pipe); }  // opens nothing: its reader would see the end
   write_file_atomically(link(pipe), "content");
   EXPECT_EQ(reader.read(), "content");
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
   EXPECT_EQ(names_in(directory_ / "real"), std::vector<std::string>{"pipe"});
 }
 
-TEST_F(WriteTargetTest, DevicesAreWrittenStraight) {
+TEST_F(WriteTargetTest, DevicesAreWrittenDirectly) {
   write_file_atomically("/dev/null", "content");
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   if (!std::filesystem::exists("/dev/full")) return;
@@ -118,7 +119,7 @@ TEST_F(WriteTargetTest, DevicesAreWrittenStraight) {
                [] { write_file_atomically("/dev/full", "content"); });
 }
 
-// A file behind a descriptor is neither cut nor replaced: others go on writing to it.
+// The file of a descriptor is neither truncated nor replaced: others continue writing to it.
 TEST_F(WriteTargetTest, ANameOfADescriptorIsThatDescriptor) {
   for (const std::string folder : {"/proc/self/fd", "/dev/fd", "/proc/thread-self/fd"}) {
     const Path path = directory_ / "real/log";
