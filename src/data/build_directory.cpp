@@ -40,7 +40,7 @@ bool is_mount_point(const Path& directory) {
     fail_system("look at", directory.parent_path());
   }
   if (own.st_dev != above.st_dev) return true;
-  // A part of the same file system may be mounted there; older kernels do not tell.
+  // A part of the same file system may be mounted there; older kernels do not report it.
   struct statx status {};
   return ::statx(AT_FDCWD, directory.c_str(), 0, 0, &status) == 0 &&
          (status.stx_attributes & status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;

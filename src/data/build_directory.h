@@ -21,8 +21,9 @@ class BuildDirectory {
   BuildDirectory& operator=(const BuildDirectory&) = delete;
   ~BuildDirectory();
 
-  // Makes the private directory. Those of killed writers are removed first, which is said to `log`:
-  // the lock shows that nobody writes there any more. An Error of kind kData when `target` is there
+  // Makes the private directory. Those of killed writers are removed first, with a line in `log`:
+  // the lock shows that nobody writes there any longer. An Error of kind kData when `target` is
+  // there
   // already and is not an empty directory, of kind kConfig when a file system is mounted there.
   const Path& create(Log* log);
 

@@ -42,8 +42,8 @@ RemoteFile describe_url(const std::string& url, const DownloadOptions& options, 
       retry.failed(reply.reason);
       continue;
     }
-    // What a redirect says about its file is better than asking the other server, which may have
-    // been told to answer to GET alone.
+    // What a redirect says about its file is better than asking the other server, which may answer
+    // only to GET.
     if (headers.linked_bytes) return {headers.linked_bytes, sha256_of_etag(headers.linked_etag)};
     if (is_redirect(headers.status) && !headers.redirect.empty()) {
       if (++redirects > options.http.max_redirects) {
@@ -55,7 +55,7 @@ RemoteFile describe_url(const std::string& url, const DownloadOptions& options, 
       }
       request.url = headers.redirect;
     } else if (headers.status == 200) {
-      // 0 is what servers say that do not know.
+      // Servers that do not know the length send 0.
       return {headers.length == 0 ? std::nullopt : headers.length, {}};
     } else if (headers.status == 405 || headers.status == 501 ||
                (headers.status == 403 && redirects > 0)) {

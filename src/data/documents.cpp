@@ -20,7 +20,7 @@ std::string passed_over_text(int64_t blank_lines, int64_t zero_bytes) {
   if (blank_lines > 0) parts.push_back(fmt::format("{} blank lines", blank_lines));
   if (zero_bytes > 0) parts.push_back(fmt::format("{} zero bytes after gzip data", zero_bytes));
   if (parts.empty()) return {};
-  return fmt::format("{} were passed over", fmt::join(parts, " and "));
+  return fmt::format("{} were ignored", fmt::join(parts, " and "));
 }
 
 DocumentReader::DocumentReader(std::shared_ptr<FileSequence> files) : files_(std::move(files)) {}

@@ -32,7 +32,7 @@ struct ReadingState {
   DocumentPlace first_no_text;
 };
 
-// "3 blank lines and 512 zero bytes after gzip data were passed over"; empty when there were none.
+// "3 blank lines and 512 zero bytes after gzip data were ignored"; empty if there were none.
 std::string passed_over_text(int64_t blank_lines, int64_t zero_bytes);
 
 // The documents of files one after another.
@@ -42,7 +42,7 @@ class DocumentReader {
   explicit DocumentReader(std::vector<Path> files);
 
   // The text of the next document; nothing at the end. Documents without text are left out, blank
-  // lines passed over, and both are counted. An Error of kind kData with file and line when a line
+  // lines ignored, and both are counted. An Error of kind kData with file and line when a line
   // is not a JSON object, its text is not a string, or is not valid Unicode; others as of
   // FileSequence::fetch().
   std::optional<std::string> next();

@@ -133,7 +133,7 @@ class Download {
   bool start_whole(const HttpHeaders& headers, int64_t asked_from) {
     if (!fits(headers.length)) return false;
     if (asked_from > 0) {
-      log_->info("{}: the server does not send the rest alone, starting again", name_);
+      log_->info("{}: the server does not send only the rest, starting again", name_);
     }
     part_.restart({.url = public_url(),
                    .etag = headers.etag,
@@ -156,7 +156,7 @@ class Download {
     } else if (headers.first != asked_from) {
       changed_ = fmt::format("asked for the bytes from {} on, the server sends others", asked_from);
     } else {
-      log_->info("{}: going on at {}", name_, human_bytes(asked_from));
+      log_->info("{}: continuing at {}", name_, human_bytes(asked_from));
       return true;
     }
     part_.empty();

@@ -26,7 +26,7 @@ struct DownloadRequest {
   Path destination = {};
   std::optional<int64_t> bytes = {};  // that the file must have
   std::string sha256 = {};  // that it must have, in hexadecimal digits; empty when unknown
-  bool gzip = false;        // it must be gzip data; all of it is looked at when no SHA-256 is known
+  bool gzip = false;        // it must be gzip data; all of it is checked if no SHA-256 is known
 };
 
 struct DownloadResult {

@@ -20,7 +20,7 @@ class ValidationStream {
   int64_t targets() const { return targets_; }  // that count
   int64_t position() const { return position_; }
 
-  // Writes `count` blocks to `inputs` and `targets`, both [count, context_length]; rows behind the
+  // Writes `count` blocks to `inputs` and `targets`, both [count, context_length]; rows after the
   // end are padding. Returns how many rows are real, 0 at the end.
   int64_t next(int64_t count, int32_t* inputs, int32_t* targets);
 

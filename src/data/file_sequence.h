@@ -31,7 +31,7 @@ class FileSequence {
   // by its name, as its revision says the rest; others are read.
   virtual bool matches(int64_t index, const SourceRecord& record) const = 0;
 
-  // Ends a fetch() that is going on in another thread, with an Error, and all that follow.
+  // Ends a fetch() in progress in another thread with an Error, and all later ones.
   virtual void cancel() {}
 };
 

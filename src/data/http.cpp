@@ -254,7 +254,7 @@ std::string status_text(int64_t status) {
   const char* words = nullptr;
   switch (status) {
     case 401:
-      words = "not without a login";
+      words = "a login is required";
       break;
     case 403:
       words = "forbidden";

@@ -11,14 +11,14 @@
 
 namespace saddle::data {
 
-// What a server said before the body: of the last answer when it redirected.
+// What a server said before the body: of the last answer if there were redirects.
 struct HttpHeaders {
   int64_t status = 0;                   // 0 when there was no answer
   std::optional<int64_t> length;        // bytes of this body
   std::optional<int64_t> first;         // of a part of a file: the offset of its first byte
   std::optional<int64_t> total;         // of a part of a file: the bytes of the whole
   std::string etag;                     // as it was sent, with its quotes; empty when there is none
-  std::optional<int64_t> linked_bytes;  // X-Linked-Size: of the file behind a redirect
+  std::optional<int64_t> linked_bytes;  // X-Linked-Size: of the file that a redirect leads to
   std::string linked_etag;              // X-Linked-ETag
   std::string redirect;                 // where an answer to a HEAD points
 };
@@ -52,7 +52,7 @@ struct HttpOptions {
   int64_t max_redirects = 10;
   int64_t connect_timeout_s = 30;
   int64_t stall_timeout_s = 60;  // a transfer below 1 kB/s for so long is taken for cut
-  std::function<bool()> stop;    // looked at about once a second or more often; may be empty
+  std::function<bool()> stop;    // called about once a second or more often; may be empty
   std::string certificates;      // a PEM file to trust instead of the system's; may be empty
 };
 

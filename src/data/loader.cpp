@@ -62,7 +62,7 @@ int64_t BlockOrder::visit_of(int64_t position) const {
   if (position < 0 || position >= total_blocks_) {
     fail(ErrorKind::kInternal, "there is no position {} in {} blocks", position, total_blocks_);
   }
-  // Behind the last range, which may be shorter, every range begins that much earlier.
+  // After the last range, which may be shorter, every range begins that much earlier.
   if (position < visit_start(last_range_visit_)) return position / range_blocks_;
   if (position < visit_start(last_range_visit_ + 1)) return last_range_visit_;
   const int64_t missing = range_blocks_ - range_size(range_count() - 1);

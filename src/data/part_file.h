@@ -19,8 +19,8 @@ struct PartOrigin {
 };
 
 // The first bytes of a file lie beside its destination as ".NAME.part", and what they belong to in
-// ".NAME.part.json", so that a later process can go on. The caller holds a lock on the destination.
-// Failures are those of base/files.h.
+// ".NAME.part.json", so that a later process can continue. The caller holds a lock on the
+// destination. Failures are those of base/files.h.
 class PartFile {
  public:
   // Opens what an earlier process left. It is emptied when nothing says what it belongs to.

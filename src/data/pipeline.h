@@ -17,7 +17,7 @@
 namespace saddle::data {
 
 struct TokenizedDocument {
-  std::vector<uint16_t> tokens;  // the end-of-sequence id behind the text's
+  std::vector<uint16_t> tokens;  // the ids of the text, then the end-of-sequence id
   ReadingState state;            // of the reader when the document was drawn
 };
 
@@ -42,7 +42,7 @@ class TokenPipeline {
   struct Batch {
     std::vector<DrawnDocument> documents;
     std::vector<std::vector<uint16_t>> tokens;
-    std::exception_ptr failure;  // behind the documents
+    std::exception_ptr failure;  // after the documents
     bool last = false;
     bool done = false;
   };

@@ -70,7 +70,7 @@ Inputs find_inputs(const PrepareOptions& options, Log* log) {
   return options.source.empty() ? published_inputs(options, log) : local_inputs(options, log);
 }
 
-// Ends a download that nobody waits for any more. To be destroyed before its reader.
+// Ends a download that nobody waits for any longer. To be destroyed before its reader.
 class CancelAtEnd {
  public:
   explicit CancelAtEnd(FileSequence* files) : files_(files) {}
@@ -176,7 +176,7 @@ class SplitBuilder {
       record_.sources.push_back(describe_source(files_->fetch(i)));
     }
     log_->info("{}: {} documents, {} tokens{}", split_name(split_), record_.documents,
-               record_.tokens, record_.complete ? "" : " (cut at what was asked for)");
+               record_.tokens, record_.complete ? "" : " (cut at the requested number)");
   }
 
   Split split_;

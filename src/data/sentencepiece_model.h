@@ -29,7 +29,7 @@ struct SentencePieceModel {
   bool escape_whitespaces = true;
 };
 
-// Reads the bytes of a model file. Fields that are not named above are passed over. Errors: kData,
+// Reads the bytes of a model file. Fields that are not named above are ignored. Errors: kData,
 // naming `where`, when the bytes are cut or are no such message.
 SentencePieceModel read_sentencepiece_model(std::string_view bytes, std::string_view where);
 

@@ -72,14 +72,15 @@ struct TokenizerTrainingSummary {
   int64_t bytes = 0;        // in them
   int64_t skipped = 0;      // lines left out: the trainer takes no NUL and no U+2585
   int64_t long_words = 0;   // words left out (data/long_words.h)
-  int64_t blank_lines = 0;  // of files of documents, passed over
-  int64_t zero_bytes = 0;   // after the gzip data of files, passed over
+  int64_t blank_lines = 0;  // in files of documents, ignored
+  int64_t zero_bytes = 0;   // after gzip data, ignored
   std::string sha256;       // of the model file
 };
 
 // Trains a SentencePiece model with the ids unk 0, bos 1, eos 2 and the text left as it is
-// (no normalization, a dummy space in front). The same inputs and options give the same bytes. What
-// is left out is said to `log`. Errors: kConfig when the text does not carry so many pieces, or is
+// (no normalization, a dummy space in front). The same inputs and options give the same bytes.
+// `log` names what is left out. Errors: kConfig if the text has too little content for so many
+// pieces, or is
 // too much for a unigram model; kIo, before any work, when the model file cannot be written.
 TokenizerTrainingSummary train_tokenizer(const TokenizerTrainingOptions& options, Log* log);
 

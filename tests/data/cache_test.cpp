@@ -236,8 +236,8 @@ TEST_F(CacheTest, IdsOverTheVocabularyAreNeverRead) {
                [&] { cache.verify(); });
 }
 
-TEST_F(CacheTest, ReadsBehindFourGigabytes) {
-  // A sparse shard of zeros with a few ids behind byte 2^32 and behind token 2^32 / 2.
+TEST_F(CacheTest, ReadsBeyondFourGigabytes) {
+  // A sparse shard of zeros with a few ids after byte 2^32 and after token 2^32 / 2.
   const int64_t tokens = (int64_t{1} << 31) + 1000;
   const Path shard = directory_ / "train-00000.bin";
   std::error_code code;

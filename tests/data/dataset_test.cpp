@@ -143,7 +143,7 @@ TEST_F(DatasetTest, WhatIsThereIsNotAskedForAgain) {
                [&] { run(); });
 }
 
-TEST_F(DatasetTest, OfAShortValidationOnlyTheFilesThatAreNeeded) {
+TEST_F(DatasetTest, AShortValidationFetchesOnlyTheFilesItNeeds) {
   publish(Split::kValidation, 0, 1500);
   options_.validation_tokens = 100;
   EXPECT_FALSE(run().manifest.validation.complete);
@@ -220,7 +220,7 @@ TEST_F(DatasetTest, AMissingFileIsNamed) {
   expect_nothing_published();
 }
 
-TEST_F(DatasetTest, AKilledPreparationGoesOnWhereItWas) {
+TEST_F(DatasetTest, AKilledPreparationContinuesWhereItStopped) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer ends a forked process that starts threads";
 #endif

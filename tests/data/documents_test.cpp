@@ -51,8 +51,8 @@ TEST(DocumentReader, PassesOverBlankLinesAndZeroBytes) {
   EXPECT_EQ(reader.state().blank_lines, 5);
   EXPECT_EQ(reader.state().zero_bytes, 512);
   EXPECT_EQ(passed_over_text(5, 512),
-            "5 blank lines and 512 zero bytes after gzip data were passed over");
-  EXPECT_EQ(passed_over_text(0, 1), "1 zero bytes after gzip data were passed over");
+            "5 blank lines and 512 zero bytes after gzip data were ignored");
+  EXPECT_EQ(passed_over_text(0, 1), "1 zero bytes after gzip data were ignored");
   EXPECT_EQ(passed_over_text(0, 0), "");
 }
 

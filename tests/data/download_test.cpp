@@ -190,7 +190,7 @@ TEST_F(DownloadTest, WithoutAStrongETagOnlyAKnownHashLetsItResume) {
   }
 }
 
-TEST_F(DownloadTest, GoesOnAsLongAsSomethingComes) {
+TEST_F(DownloadTest, ContinuesAsLongAsDataArrive) {
   content_ = some_bytes(3, 6 << 20);
   server_.add_file(kPath, content_);
   options_.retries = 1;
@@ -292,7 +292,7 @@ TEST_F(DownloadTest, AWrongContentLengthIsSeen) {
   run();
   expect_complete();
   EXPECT_EQ(ranges(), (std::vector<std::string>{"", "", "", "bytes=777-"}));
-  // Without a known size it is a connection that broke: what is there cannot be told from it.
+  // Without a known size it is a connection that broke: nothing shows that all bytes are there.
   request_.bytes.reset();
   request_.destination = directory_ / "home" / "two.bin";
   script({{.length_error = 5}});
@@ -409,7 +409,7 @@ TEST_F(DownloadTest, ServersThatAreNotThereAreNamed) {
   expect_nothing_published();
 }
 
-// The same server behind TLS, with a certificate that only `certificates` makes good.
+// The same server with TLS, whose certificate is trusted only through `certificates`.
 class SecureDownloadTest : public DownloadTest {
  protected:
   void serve(HttpServer& server) {

@@ -63,7 +63,7 @@ class PrepareTest : public ::testing::Test {
     EXPECT_EQ(names_in(home_), std::vector<std::string>{".cache.lock"});
   }
 
-  // The tokens of the texts in order, each with the end behind it.
+  // The tokens of the texts in order, each followed by the end-of-sequence id.
   Ids encode_all(const std::vector<std::string>& texts) const {
     const Tokenizer tokenizer(options_.tokenizer_model);
     Ids ids;
@@ -389,7 +389,7 @@ TEST_F(PrepareTest, AnotherRequestIsRefusedAndTheFieldsAreNamed) {
   expect_difference({"made from 1 validation files, there are 2 now"});
 }
 
-TEST_F(PrepareTest, MoreFilesBehindACutAreNoDifference) {
+TEST_F(PrepareTest, MoreFilesAfterACutAreNoDifference) {
   options_.train_tokens = 500;  // far inside the first file, however far the buffer reads ahead
   EXPECT_EQ(run().manifest.train.sources.size(), 1U);
   write_bytes(source_ / "c4-train.1.json", json_lines(some_documents(8, 5)));

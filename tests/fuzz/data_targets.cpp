@@ -36,7 +36,7 @@ std::string all_lines(const Path& path) {
   return text;
 }
 
-// The texts of the documents, or what was said against them.
+// The texts of the documents, and whether they were accepted.
 std::string all_documents(const Path& path) {
   data::DocumentReader reader(std::vector<Path>{path});
   std::string texts;

@@ -24,7 +24,7 @@ class Scratch {
 
   const Path& directory() const { return directory_; }
   Path path(std::string_view name) const { return directory_ / name; }
-  // Replaces the file, neither beside it nor flushed, as nothing is lost with it.
+  // Replaces the file in place and without flushing: nothing is lost with it.
   Path write(std::string_view name, std::string_view content) const;
   // Removes everything in it.
   void clear() const;
@@ -50,7 +50,7 @@ void require(bool condition, std::string_view what);
 bool accepts(const std::function<void()>& read);
 
 // Bytes that stand for several files: what follows a line "@@ NAME" up to the next such line.
-// Nothing of what stands before the first one.
+// What comes before the first one is ignored.
 std::vector<std::pair<std::string, std::string_view>> files_in(std::string_view bytes);
 
 }  // namespace saddle::fuzz

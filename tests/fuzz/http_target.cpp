@@ -60,7 +60,7 @@ void check(const data::HttpHeaders& headers) {
 }  // namespace
 }  // namespace saddle::fuzz
 
-// In the place of the system's: libcurl, which is not told, gets the answer.
+// Replaces the system's function, so that libcurl gets the answer without knowing it.
 extern "C" int connect(int socket, const sockaddr*, socklen_t) {
   return saddle::fuzz::Answer::connect(socket);
 }
