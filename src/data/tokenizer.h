@@ -80,8 +80,8 @@ struct TokenizerTrainingSummary {
 // Trains a SentencePiece model with the ids unk 0, bos 1, eos 2 and the text left as it is
 // (no normalization, a dummy space in front). The same inputs and options give the same bytes.
 // `log` names what is left out. Errors: kConfig if the text has too little content for so many
-// pieces, or is
-// too much for a unigram model; kIo, before any work, when the model file cannot be written.
+// pieces, or is too much for a unigram model; kIo, before any work, when the model file cannot be
+// written.
 TokenizerTrainingSummary train_tokenizer(const TokenizerTrainingOptions& options, Log* log);
 
 }  // namespace saddle::data
