@@ -52,7 +52,7 @@ void add_directions(CLI::App& command, AnalyzeValues& values) {
 
 void add_spectrum(CLI::App& command, AnalyzeValues& values) {
   curvature::SpectrumOptions& spectrum = values.options.spectrum;
-  add_number(command, "--top-eigenvalues", spectrum.top_eigenvalues, {0},
+  add_number(command, "--top-eigenvalues", spectrum.top_eigenvalues, {0, kMaxSamples},
              "Report the K largest eigenvalues of the Hessian")
       ->type_name("K")
       ->capture_default_str();
@@ -62,7 +62,7 @@ void add_spectrum(CLI::App& command, AnalyzeValues& values) {
              "For both: Hessian-vector products from one start vector, each a pass over the epoch")
       ->type_name("M")
       ->capture_default_str();
-  add_number(command, "--spectrum-starts", spectrum.starts, {1},
+  add_number(command, "--spectrum-starts", spectrum.starts, {1, kMaxSamples},
              "Random start vectors that the density is averaged over")
       ->type_name("S")
       ->capture_default_str();

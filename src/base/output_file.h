@@ -9,4 +9,8 @@ namespace saddle {
 // in the same directory and removes it; special files (a pipe, a terminal) are not touched.
 void check_output_file(const Path& path);
 
+// An Error of kind kConfig if `path` is an existing file or directory, for outputs that replace
+// nothing. A link without a target, an open descriptor and a pipe are fine. kIo as above.
+void check_new_file(const Path& path);
+
 }  // namespace saddle

@@ -34,8 +34,10 @@ void check_revision(const std::string& revision) {
 
 std::string checked_base(std::string url) {
   if (!url.starts_with("https://") && !url.starts_with("http://")) {
+    // Without a scheme it is no URL in which a login would be recognized and hidden.
+    const size_t login = url.find("://") == std::string::npos ? url.rfind('@') : std::string::npos;
     fail(ErrorKind::kConfig, "data.base_url must begin with https:// (or http://), found \"{}\"",
-         url);
+         login == std::string::npos ? url : "***" + url.substr(login));
   }
   while (url.ends_with('/')) url.pop_back();
   return url;

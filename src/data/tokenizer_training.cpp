@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/sha256.h"
+#include "base/threads.h"
 #include "data/cache.h"
 #include "data/document_files.h"
 #include "data/documents.h"
@@ -196,10 +197,10 @@ void check_options(const TokenizerTrainingOptions& options) {
 
 void report_left_out(const TokenizerTrainingSummary& summary, Log* log) {
   if (summary.skipped > 0) {
-    log->warn("{} lines were left out: they hold a NUL or U+2585", summary.skipped);
+    log->warn("left out {} line(s) with a NUL or U+2585", summary.skipped);
   }
   if (summary.long_words > 0) {
-    log->warn("{} words of more than {} characters were left out: SentencePiece cannot take them",
+    log->warn("left out {} word(s) of more than {} characters, which SentencePiece cannot take",
               summary.long_words, kMaxWordCharacters);
   }
   const std::string passed_over = passed_over_text(summary.blank_lines, summary.zero_bytes);
@@ -215,6 +216,7 @@ TokenizerTrainingSummary train_tokenizer(const TokenizerTrainingOptions& options
   TokenizerTrainingSummary summary;
   Sentences sentences(options, &summary);
   std::string model;
+  check_threads_start(2);  // SentencePiece starts one, and does not say so if it cannot
   const auto status =
       sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &sentences, &model);
   sentences.rethrow();

@@ -64,15 +64,18 @@ std::vector<std::pair<std::string_view, Json>> plain_fields(const config::ModelS
 }
 
 // Fields that change what is computed by being there.
-constexpr std::array<const char*, 9> kForeignFields{"attention_multiplier",
-                                                    "final_logit_softcapping",
-                                                    "attn_logit_softcapping",
-                                                    "logit_soft_cap",
-                                                    "scale_depth",
-                                                    "clip_qkv",
-                                                    "kv_lora_rank",
-                                                    "q_lora_rank",
-                                                    "auto_map"};
+constexpr std::array<const char*, 12> kForeignFields{"text_config",
+                                                     "vision_config",
+                                                     "audio_config",
+                                                     "attention_multiplier",
+                                                     "final_logit_softcapping",
+                                                     "attn_logit_softcapping",
+                                                     "logit_soft_cap",
+                                                     "scale_depth",
+                                                     "clip_qkv",
+                                                     "kv_lora_rank",
+                                                     "q_lora_rank",
+                                                     "auto_map"};
 
 void check_plain_llama(const HuggingFaceFields& fields, const config::ModelSettings& model) {
   for (const auto& [name, value] : plain_fields(model)) fields.only(name, value);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 #include <vector>
 
@@ -64,13 +65,14 @@ std::vector<PlainValue> plain_values(double theta, int64_t head_dim, int64_t pos
 }
 
 // Whether a field beside the objects is about positions: by a word of its name.
-bool about_positions(std::string_view name) {
+bool about_positions(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (name == "position_embedding_type" || name == "original_max_position_embeddings") return true;
   constexpr std::array<std::string_view, 6> kWords = {"rope", "mrope", "rotary",
                                                       "yarn", "ntk",   "alibi"};
   for (size_t begin = 0; begin <= name.size();) {
     const size_t end = std::min(name.find('_', begin), name.size());
-    const std::string_view word = name.substr(begin, end - begin);
+    const std::string_view word = std::string_view(name).substr(begin, end - begin);
     if (std::ranges::any_of(kWords, [&](auto known) { return word.starts_with(known); })) {
       return true;
     }

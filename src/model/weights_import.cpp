@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/output_file.h"
 #include "config/budget.h"
 #include "config/fields.h"
 #include "config/load.h"
@@ -156,9 +157,7 @@ void write_weights(const StoredTensors& tensors, const tensor::Layout& layout,
 
 ImportedWeights import_weights(const Path& input, const Path& output,
                                const std::optional<Path>& settings_output) {
-  if (std::filesystem::exists(std::filesystem::symlink_status(output))) {
-    fail(ErrorKind::kConfig, "'{}' is there already: choose a new file", output.string());
-  }
+  check_new_file(output);
   const auto normal = [](const Path& path) {
     return std::filesystem::absolute(path).lexically_normal();
   };

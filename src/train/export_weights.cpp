@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "data/sentencepiece_model.h"
 #include "data/tokenizer.h"
 #include "data/tokenizer_json.h"
@@ -52,9 +53,7 @@ ExportedWeights export_weights(const config::Settings& settings, const Path& che
     if (tokenizer) files = described(*tokenizer, settings.model, result.without_tokenizer_json);
     model::export_hugging_face(output, settings.model, weights, files ? &*files : nullptr);
   } else {
-    if (std::filesystem::exists(std::filesystem::symlink_status(output))) {
-      fail(ErrorKind::kConfig, "'{}' is there already: choose a new file", output.string());
-    }
+    check_new_file(output);
     model::save_weights<float>(output, weights, 0, model::model_note(settings.model));
   }
   return result;

@@ -177,6 +177,10 @@ TEST(StartedWithALimit, ThreadsThatCannotStartAreAnError) {
   const auto none = user.run(1, run, run.words("train"));
   EXPECT_EQ(none->exit_code, exit_code(ErrorKind::kIo)) << none->errors;
   EXPECT_THAT(none->errors, MatchesRegex("saddle: error: cannot start a thread for [^\n]*\n"));
+  const auto tokenizer =
+      user.run(1, run, "tokenizer train --vocab-size 300 --input /etc/hostname --output model");
+  EXPECT_EQ(tokenizer->exit_code, exit_code(ErrorKind::kDevice)) << tokenizer->errors;
+  EXPECT_THAT(tokenizer->errors, HasSubstr("cannot start 2 computing threads"));
   run.settings.runtime.threads = 2;
   const auto enough = user.run(20, run, run.words("train"));
   EXPECT_EQ(enough->exit_code, kExitSuccess) << enough->errors;

@@ -27,5 +27,19 @@ TEST(OutputFile, WhatCanBeIsLeftAsItIs) {
   check_output_file("/dev/null");
 }
 
+TEST(OutputFile, ANewFileIsAnythingButAnExistingOne) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "old", "kept");
+  std::filesystem::create_symlink("old", directory / "link to old");
+  for (const Path& path : {directory / "old", directory / "link to old", directory.path()}) {
+    expect_error(ErrorKind::kConfig, {path.string(), "choose a new file"},
+                 [&] { check_new_file(path); });
+  }
+  std::filesystem::create_symlink("missing", directory / "link to nothing");
+  for (const Path& path : {directory / "new", directory / "link to nothing", Path("/dev/null")}) {
+    check_new_file(path);
+  }
+}
+
 }  // namespace
 }  // namespace saddle

@@ -45,6 +45,10 @@ TEST(Datasets, WhatCannotBeOneIsRefused) {
     expect_error(ErrorKind::kConfig, {"data.base_url", "\"" + base_url + "\""},
                  [&] { make("main", base_url); });
   }
+  for (const std::string base_url : {"me:secret@example.org", "//me:se@cret@example.org"}) {
+    expect_error(ErrorKind::kConfig, {"found \"***@example.org\""},
+                 [&] { make("main", base_url); });
+  }
   make("0123456789abcdef0123456789abcdef01234567", "https://example.org/mirror/");
 }
 

@@ -52,6 +52,8 @@ TEST(HuggingFaceConfig, EverythingAboutRopeIsUnderstoodOrRefusedByName) {
       {R"({"rope_local_base_freq": 10000.0})", {"it: rope_local_base_freq"}},
       {R"({"rope_ratio": 1})", {"it: rope_ratio"}},
       {R"({"alibi": true})", {"it: alibi is true"}},
+      {R"({"ROPE_SCALE": 2})", {"it: ROPE_SCALE is 2"}},
+      {R"({"text_config": {"rope_theta": 5}})", {"it: text_config"}},
       {R"({"use_alibi": true})", {"it: use_alibi is true"}},
       {R"({"use_dynamic_ntk": true})", {"it: use_dynamic_ntk is true"}},
       {R"({"position_embedding_type": "absolute"})", {"it: position_embedding_type"}},
