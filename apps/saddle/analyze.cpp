@@ -1,4 +1,4 @@
-// analyze: options of the command line to the library's, and the table at the end.
+// analyze: turns the options of the command line into the library's, and prints the table.
 #include "curvature/analysis.h"
 
 #include <memory>
@@ -32,12 +32,12 @@ struct AnalyzeCommand : AnalyzeValues {
 
 void add_analyze(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
-      "analyze", "Measure curvature along gradient noise, random and own directions");
+      "analyze", "Measure curvature along gradient noise, random and given directions");
   const auto values = std::make_shared<AnalyzeCommand>();
   add_analysis_options(*command, *values);
   command->footer(
-      "The settings are those of resolved.yaml in the run's directory. The same command again goes "
-      "on\nwhere it was stopped; further checkpoints and cases may be added.");
+      "The settings are those of resolved.yaml in the run's directory. The same command continues "
+      "an\ninterrupted analysis; further checkpoints and cases may be added.");
   command->callback([&action, values] { action = [values] { return values->run(); }; });
 }
 

@@ -9,25 +9,24 @@ void add_where(CLI::App& command, AnalyzeValues& values) {
   command.add_option("--run", values.run_directory, "Directory of a run, finished or not")
       ->type_name("DIRECTORY")
       ->required();
-  command.add_option("--output", values.output, "Directory of results, made when missing")
+  command.add_option("--output", values.output, "Directory of results, created if missing")
       ->type_name("DIRECTORY")
       ->required();
   command
       .add_option("--checkpoints", values.options.checkpoints,
-                  "Names of weight or state files of the run, or all: the weights after each epoch "
-                  "that it kept, and the final ones")
+                  "Names of weight or state files of the run, or all: the weights kept after "
+                  "epochs, and the final weights")
       ->type_name("all|NAME...")
       ->capture_default_str();
   command
       .add_option("--data-case", values.data_case,
-                  "seen: epoch 1 as it was trained on; unseen: as many sequences behind the whole "
-                  "budget")
+                  "seen: epoch 1 as in training; unseen: as many sequences after the whole budget")
       ->type_name("CASE")
       ->check(CLI::IsMember({"seen", "unseen", "both"}))
       ->capture_default_str();
   command
       .add_option("--cache", values.cache,
-                  "A token cache in place of the run's that begins with the same tokens")
+                  "A token cache that begins with the same tokens, instead of the run's")
       ->type_name("DIRECTORY");
 }
 
@@ -37,8 +36,7 @@ void add_directions(CLI::App& command, AnalyzeValues& values) {
   command
       .add_option(
           "--direction", values.directions,
-          "A direction of your own: a file with the names and shapes of the weights; may be "
-          "repeated")
+          "A file with the names and shapes of the weights, used as a direction; may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
   command
@@ -47,7 +45,7 @@ void add_directions(CLI::App& command, AnalyzeValues& values) {
       ->type_name("A B")
       ->type_size(2);
   command.add_flag("--no-consensus", values.no_consensus,
-                   "Of a packed run: leave out the workers' consensus errors");
+                   "For a packed run: leave out the consensus errors of the workers");
 }
 
 void add_spectrum(CLI::App& command, AnalyzeValues& values) {
@@ -59,11 +57,11 @@ void add_spectrum(CLI::App& command, AnalyzeValues& values) {
   command.add_flag("--spectrum", spectrum.density,
                    "Report the density of the Hessian's eigenvalues");
   add_number(command, "--lanczos-steps", spectrum.steps, {1},
-             "For both: Hessian-vector products from one start vector, each a pass over the epoch")
+             "For both: Hessian-vector products per start vector, each a pass over the epoch")
       ->type_name("M")
       ->capture_default_str();
   add_number(command, "--spectrum-starts", spectrum.starts, {1, kMaxSamples},
-             "Random start vectors that the density is averaged over")
+             "Random start vectors over which the density is averaged")
       ->type_name("S")
       ->capture_default_str();
 }

@@ -1,4 +1,4 @@
-// The options of an analysis, for the commands that begin one.
+// The options of an analysis, for the commands that start one.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct AnalyzeValues {
   curvature::AnalysisOptions resolved() const;
 };
 
-// --run, --output, --checkpoints, --data-case, --cache, and everything of how it is measured.
+// Adds --run, --output, --checkpoints, --data-case, --cache, and the options of the measurement.
 void add_analysis_options(CLI::App& command, AnalyzeValues& values);
 
 }  // namespace saddle::app

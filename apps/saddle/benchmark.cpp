@@ -1,4 +1,4 @@
-// benchmark: how fast training is under which execution settings.
+// benchmark: measures the speed of training under different execution settings.
 #include "bench/benchmark.h"
 
 #include <memory>
@@ -24,11 +24,11 @@ struct BenchmarkCommand {
     if (gh200) bench::require_gh200(bench::computing_device());
     const bool tuning = tune || gh200;
     if (budget_given && !tuning) {
-      fail(ErrorKind::kUsage, "--budget-minutes is of the tuner: give --tune with it");
+      fail(ErrorKind::kUsage, "--budget-minutes is an option of the tuner: use it with --tune");
     }
     if (tuning && campaign.protocol.data_mode == "synthetic") {
       fail(ErrorKind::kUsage,
-           "--tune measures on the data of training: leave out --data-mode synthetic");
+           "--tune measures with the training data: leave out --data-mode synthetic");
     }
     bench::CampaignOptions request = campaign;
     request.output = output;
@@ -67,10 +67,10 @@ void add_protocol(CLI::App& command, bench::Protocol& protocol) {
       ->check(CLI::IsMember({"real", "synthetic"}))
       ->capture_default_str();
   add_number(command, "--warmup", protocol.warmup, {0},
-             "Updates that are not timed; with 0 the first, slower update is")
+             "Untimed updates; with 0, the first, slower update is timed")
       ->type_name("N")
       ->capture_default_str();
-  add_number(command, "--steps", protocol.steps, {1}, "Updates of a window")
+  add_number(command, "--steps", protocol.steps, {1}, "Updates in each window")
       ->type_name("N")
       ->capture_default_str();
   add_number(command, "--windows", protocol.windows, {1, kMaxSamples},
@@ -88,12 +88,12 @@ void add_benchmark(CLI::App& program, Action& action) {
   add_settings_options(*command, values->settings);
   command
       ->add_option("--output", values->output,
-                   "Directory of summary.json and selected.yaml; what it has measured is reused")
+                   "Directory for summary.json and selected.yaml; its measurements are reused")
       ->type_name("DIR")
       ->required();
   add_protocol(*command, values->campaign.protocol);
   add_number(*command, "--micro-batch-sizes", values->options.micro_batch_sizes, {1, kMaxSequences},
-             "Sequences of a microbatch that are tried")
+             "Sizes of a microbatch to try, in sequences")
       ->type_name("B")
       ->capture_default_str();
   add_number(*command, "--time-limit", values->campaign.time_limit_seconds,
@@ -101,14 +101,14 @@ void add_benchmark(CLI::App& program, Action& action) {
       ->type_name("S")
       ->capture_default_str();
   add_number(*command, "--memory-gib", values->memory_gib, config::Real::between(0, kMaxMemoryGib),
-             "Memory of the device, of which a candidate may use 90%; 0: what there is")
+             "Memory of the device, of which a candidate may use 90%; 0: all of it")
       ->type_name("G")
       ->capture_default_str();
   command->add_flag("--tune", values->tune, "Tune in stages within a budget, instead of the grid");
-  command->add_flag("--gh200", values->gh200, "The same on an NVIDIA GH200; refused elsewhere");
+  command->add_flag("--gh200", values->gh200, "As --tune, on an NVIDIA GH200; refused elsewhere");
   const CLI::Option* budget =
       add_number(*command, "--budget-minutes", values->budget_minutes, config::Real::above(0),
-                 "Of --tune: no candidate starts that would not end within it")
+                 "For --tune: time limit; no candidate starts that would end after it")
           ->type_name("M")
           ->capture_default_str();
   command->callback([values, budget, &action] {

@@ -1,4 +1,4 @@
-// benchmark-hvp, and the candidate that it starts as a process of its own.
+// benchmark-hvp, and the candidate that it starts as a separate process.
 #include "curvature/benchmark_hvp.h"
 
 #include <algorithm>
@@ -113,11 +113,11 @@ void add_benchmark_hvp(CLI::App& program, Action& action) {
       ->capture_default_str();
   values->options.batch_sizes = {1};
   add_number(*command, "--batch-sizes", values->options.batch_sizes, {1, kMaxSequences},
-             "Sequences of a batch, each tried")
+             "Sizes of a batch to try, in sequences")
       ->type_name("B...")
       ->capture_default_str();
   add_number(*command, "--directions", values->options.directions, {1, kMaxSamples},
-             "Random directions, all at once")
+             "Random directions, all processed together")
       ->type_name("N")
       ->capture_default_str();
   add_number(*command, "--rounds", values->options.rounds, {1}, "Timed rounds; the median counts")
@@ -127,18 +127,16 @@ void add_benchmark_hvp(CLI::App& program, Action& action) {
   command->add_flag("--no-reference", values->no_reference,
                     "Leave out the comparison with forward-reverse in float64");
   add_number(*command, "--time-limit", values->options.time_limit_seconds,
-             config::Real::at_least(0),
-             "Seconds for one candidate, which then is a failure; 0: none")
+             config::Real::at_least(0), "Seconds after which a candidate counts as failed; 0: none")
       ->type_name("S")
       ->capture_default_str();
-  command->add_option("--output", values->output, "Directory for summary.json, made when missing")
+  command->add_option("--output", values->output, "Directory for summary.json, created if missing")
       ->type_name("DIRECTORY");
   command->footer(
-      "Every candidate is a process of its own. Tokens are the first ones of data.cache when there "
-      "is\nsuch a cache, else random ids. Candidates over 90% of the machine's memory, or that "
-      "fail, "
-      "are\nlisted and not selected. The settings are listed by `saddle options` and in "
-      "docs/options.md.");
+      "Every candidate runs in a separate process. It uses the first tokens of data.cache if that "
+      "cache\nexists, and random ids otherwise. Candidates that fail, or that need more than 90% "
+      "of the machine's\nmemory, are listed but not selected. The settings are listed by `saddle "
+      "options` and in\ndocs/options.md.");
   command->callback([&action, values] { action = [values] { return values->run(); }; });
   add_candidate(program, action);
 }

@@ -1,4 +1,4 @@
-// benchmark-packed, and the worker that it starts as a process of its own.
+// benchmark-packed, and the worker that it starts as a separate process.
 #include <algorithm>
 #include <memory>
 
@@ -14,7 +14,8 @@
 namespace saddle::app {
 namespace {
 
-// Not checked: the batch and the budget that follow from the number of workers come last.
+// Loads settings without checks: the batch and the budget are set later, from the number of
+// workers.
 config::Settings load_unchecked(const SettingsOptions& options) {
   config::Settings settings;
   for (const std::string& path : options.configs) {
@@ -67,7 +68,7 @@ struct PackedWorkerCommand {
 };
 
 void add_updates(CLI::App& command, int64_t& warmup, int64_t& steps) {
-  add_number(command, "--warmup", warmup, {0}, "Updates that are not timed")
+  add_number(command, "--warmup", warmup, {0}, "Untimed updates")
       ->type_name("N")
       ->capture_default_str();
   add_number(command, "--steps", steps, {1}, "Timed updates; the median counts")
@@ -99,24 +100,23 @@ void add_benchmark_packed(CLI::App& program, Action& action) {
   const auto values = std::make_shared<BenchmarkPackedCommand>();
   add_settings_options(*command, values->settings);
   add_number(*command, "--num-models", values->options.num_models, {1, kMaxWorkers},
-             "Numbers of workers, each tried")
+             "Numbers of workers to try")
       ->type_name("N...")
       ->capture_default_str();
   add_updates(*command, values->options.warmup, values->options.steps);
   add_number(*command, "--time-limit", values->options.time_limit_seconds,
-             config::Real::at_least(0),
-             "Seconds for one candidate, which then is a failure; 0: none")
+             config::Real::at_least(0), "Seconds after which a candidate counts as failed; 0: none")
       ->type_name("S")
       ->capture_default_str();
   command
       ->add_option("--output", values->output,
-                   "Directory for summary.json and traces, made when missing")
+                   "Directory for summary.json and traces, created if missing")
       ->type_name("DIRECTORY")
       ->required();
   command->footer(
-      "Every candidate is a process of its own: training.micro_batch_size sequences of random ids "
-      "for each\nworker, the rate optimizer.lr throughout. The batch and the budget follow from "
-      "the number of\nworkers. The settings are listed by `saddle options` and in "
+      "Every candidate runs in a separate process, with training.micro_batch_size sequences of "
+      "random ids\nfor each worker and the constant rate optimizer.lr. The batch and the budget "
+      "follow from the number\nof workers. The settings are listed by `saddle options` and in "
       "docs/options.md.");
   command->callback([&action, values] { action = [values] { return values->run(); }; });
   add_worker(program, action);

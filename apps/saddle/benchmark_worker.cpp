@@ -1,4 +1,4 @@
-// benchmark-worker.
+// benchmark-worker: measures training updates in this process.
 #include <memory>
 
 #include "base/exit_codes.h"
@@ -22,7 +22,7 @@ struct WorkerCommand {
     bench::WorkerOptions request = options;
     request.data_mode = data_mode == "real" ? bench::DataMode::kReal : bench::DataMode::kSynthetic;
     request.output = output;
-    request.telemetry = parent == 0;  // what starts many of them has one telemetry of all
+    request.telemetry = parent == 0;  // a parent has one telemetry for all its workers
     const StopSignals signals;
     Log log;
     const auto record = bench::measure_worker(
@@ -47,10 +47,10 @@ void add_benchmark_worker(CLI::App& program, Action& action) {
       ->check(CLI::IsMember({"real", "synthetic"}))
       ->capture_default_str();
   add_number(*command, "--warmup", values->options.warmup, {0},
-             "Updates that are not timed; with 0 the first, slower update is")
+             "Untimed updates; with 0, the first, slower update is timed")
       ->type_name("N")
       ->capture_default_str();
-  add_number(*command, "--steps", values->options.steps, {1}, "Updates of a timed window")
+  add_number(*command, "--steps", values->options.steps, {1}, "Updates in each timed window")
       ->type_name("N")
       ->capture_default_str();
   add_number(*command, "--windows", values->options.windows, {1, kMaxSamples},
@@ -58,8 +58,8 @@ void add_benchmark_worker(CLI::App& program, Action& action) {
       ->type_name("N")
       ->capture_default_str();
   command->add_flag("--profile", values->options.profile,
-                    "Then profile a few updates: a table of operations, and a Chrome trace beside "
-                    "the record");
+                    "Then profile a few updates: add a table of operations to the record, and "
+                    "write a Chrome trace next to it");
   command->add_option("--output", values->output, "The record (.json)")
       ->type_name("FILE")
       ->required();

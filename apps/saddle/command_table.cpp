@@ -5,7 +5,7 @@
 namespace saddle::app {
 namespace {
 
-// The names in {...}, which is how CLI11 describes a set of allowed values.
+// Returns the names in {...}, CLI11's description of a set of allowed values.
 std::vector<std::string> choices_in(const std::string& type) {
   const size_t open = type.find('{');
   const size_t close = type.find('}', open);
@@ -40,13 +40,13 @@ void add_rows(const CLI::App& command, const std::string& words, std::vector<Com
   row.words = words;
   row.description = command.get_description();
   const CLI::App* parent = command.get_parent();
-  if (parent == nullptr || command.get_footer() != parent->get_footer()) {  // which it inherits
+  if (parent == nullptr || command.get_footer() != parent->get_footer()) {  // a footer is inherited
     row.footer = command.get_footer();
   }
   add_options(command, row);
   std::vector<const CLI::App*> subcommands;
   for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) {
-    if (sub->get_name().empty()) {  // a group of options, which CLI11 keeps as a nested command
+    if (sub->get_name().empty()) {  // a group of options, stored by CLI11 as a nested command
       add_options(*sub, row);
     } else {
       subcommands.push_back(sub);

@@ -1,5 +1,5 @@
-// The commands and options of the program as its command line reader has them: what the manual page
-// and the shell completion are made from, so that they say what --help says.
+// The commands and options of the program as CLI11 has them. The manual page and the shell
+// completion are made from this table, so they agree with --help.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,8 +12,8 @@ namespace saddle::app {
 struct OptionRow {
   std::vector<std::string> names;    // with their dashes: -h, --help
   std::string value;                 // what --help calls the value: FILE; empty for a flag
-  std::vector<std::string> choices;  // every value allowed, where there are only a few
-  bool many = false;                 // takes any number of words
+  std::vector<std::string> choices;  // all allowed values, if there are only a few
+  bool many = false;                 // accepts any number of words
   std::string details;               // what --help prints after the names: type, default, REQUIRED
   std::string description;
 };
@@ -21,12 +21,12 @@ struct OptionRow {
 struct CommandRow {
   std::string words;  // "tokenizer train"; empty for the program itself
   std::string description;
-  std::string footer;  // empty where it is that of the command above
+  std::string footer;  // empty if it is that of the command above
   std::vector<OptionRow> options;
   std::vector<std::string> subcommands;  // their names
 };
 
-// The program itself, then its commands in their order, each followed by its own commands.
+// Returns the program itself, then its commands in order, each followed by its own commands.
 std::vector<CommandRow> command_table(const CLI::App& program);
 
 }  // namespace saddle::app

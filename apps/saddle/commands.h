@@ -18,7 +18,7 @@ namespace saddle::app {
 // What to do once the command line has been read; returns the exit code.
 using Action = std::function<int()>;
 
-// Each adds its command to the program. When that command is given, `action` becomes its work.
+// Each adds its command to the program. If that command is given, it is assigned to `action`.
 void add_prepare(CLI::App& program, Action& action);
 void add_train(CLI::App& program, Action& action);
 void add_evaluate(CLI::App& program, Action& action);
@@ -43,12 +43,12 @@ void add_version(CLI::App& program, Action& action);
 void add_manual(CLI::App& program, Action& action);
 void add_completion(CLI::App& program, Action& action);
 
-// What the studies of curvature share: which directions are drawn, and how the passes are made.
+// Options shared by the studies of curvature: directions to draw, and execution of the passes.
 void add_sample_options(CLI::App& command, std::string& noise_samples, int64_t& random_samples,
                         int64_t& seed);
 void add_pass_options(CLI::App& command, int64_t& hvp_batch_size, double& memory_gib,
                       int64_t& threads);
-// --noise-samples as a number; nothing for "all". Errors: kUsage for anything else.
+// Returns --noise-samples as a number; nothing for "all". Errors: kUsage for anything else.
 std::optional<int64_t> parse_noise_samples(const std::string& text);
 
 // --config and --set, which every command that needs settings has.
@@ -58,32 +58,32 @@ struct SettingsOptions {
 
   // Errors: those of config::load_settings.
   config::Settings load() const;
-  // As they would be typed, for another process.
+  // The same options as words of a command line, for another process.
   std::vector<std::string> words() const;
-  // The same; without any --config, resolved.yaml beside `checkpoint` (or, for the weights of one
-  // of several workers, above its directory) is read when it is there.
+  // As load(); but without any --config, reads resolved.yaml next to `checkpoint` (for the weights
+  // of one of several workers: in the directory above) if it exists.
   config::Settings load_for(const Path& checkpoint) const;
 };
-// What the help of a command with load_for() says of it.
+// The sentence about load_for() in the help of a command.
 inline constexpr std::string_view kSettingsBeside =
-    "Without --config, the settings are those of resolved.yaml beside the checkpoint.\n";
+    "Without --config, the settings are those of resolved.yaml next to the checkpoint.\n";
 void add_settings_options(CLI::App& command, SettingsOptions& options);
 
-// --checkpoint, which every command that reads weights needs.
+// Adds --checkpoint, for every command that reads weights.
 void add_checkpoint_option(CLI::App& command, std::string& checkpoint);
 
-// --parent, of commands that others start; what it gives is for end_with_parent().
+// Adds --parent, for commands that other commands start; the value is for end_with_parent().
 void add_parent_option(CLI::App& command, int64_t& parent);
 
-// The value of a setting without a default that a command needs; an Error of kind kConfig with its
-// key when it was not given.
+// Returns the value of a setting that a command needs and that has no default. Error: kConfig with
+// its key if it was not given.
 const std::string& required(const std::optional<std::string>& value, std::string_view key);
 
-// Writes lines for people to standard output, as printable_lines() has them; an Error of kind kIo
-// when that fails (a full disk, a closed pipe).
+// Writes lines for people to standard output, through printable_lines(). Error: kIo if that fails
+// (a full disk, a closed pipe).
 void print(std::string_view text);
 
-// The same for what is written as it is: JSON, and text that was asked for.
+// The same for output that is written unchanged: JSON, and requested text.
 void print_data(std::string_view text);
 
 }  // namespace saddle::app

@@ -29,7 +29,7 @@ std::vector<std::string> SettingsOptions::words() const {
 
 config::Settings SettingsOptions::load_for(const Path& checkpoint) const {
   Path run = checkpoint.parent_path();
-  if (run.filename().string().starts_with("node-")) run = run.parent_path();  // of one worker
+  if (run.filename().string().starts_with("node-")) run = run.parent_path();  // one of the workers
   const Path beside = run / "resolved.yaml";
   if (configs.empty() && std::filesystem::exists(file_status(beside))) {
     config::Settings settings = train::run_settings(run);
@@ -43,7 +43,7 @@ config::Settings SettingsOptions::load_for(const Path& checkpoint) const {
 void add_settings_options(CLI::App& command, SettingsOptions& options) {
   command
       .add_option("--config", options.configs,
-                  "YAML file with settings; may be repeated, later files win setting by setting")
+                  "YAML file with settings; may be repeated: later files override single settings")
       ->type_name("FILE")
       ->allow_extra_args(false);
   command
@@ -64,7 +64,7 @@ void add_checkpoint_option(CLI::App& command, std::string& checkpoint) {
 
 void add_parent_option(CLI::App& command, int64_t& parent) {
   add_number(command, "--parent", parent, {0, kMaxProcess},
-             "The process with which this one ends; 0: none")
+             "Process id: this process ends when that one does; 0: none")
       ->type_name("PID");
 }
 
@@ -79,15 +79,16 @@ const std::string& required(const std::optional<std::string>& value, std::string
 void add_sample_options(CLI::App& command, std::string& noise_samples, int64_t& random_samples,
                         int64_t& seed) {
   command
-      .add_option("--noise-samples", noise_samples,
-                  "Optimizer batches whose gradient noise is a direction; capped at what there is")
+      .add_option(
+          "--noise-samples", noise_samples,
+          "Optimizer batches whose gradient noise is a direction; at most the existing ones")
       ->type_name("N|all")
       ->capture_default_str();
   add_number(command, "--random-samples", random_samples, {0, kMaxSamples},
              "Directions of independent random signs")
       ->type_name("N")
       ->capture_default_str();
-  add_number(command, "--seed", seed, {0}, "Of samples and random directions")
+  add_number(command, "--seed", seed, {0}, "Seed of samples and random directions")
       ->type_name("S")
       ->capture_default_str();
 }
@@ -95,14 +96,15 @@ void add_sample_options(CLI::App& command, std::string& noise_samples, int64_t& 
 void add_pass_options(CLI::App& command, int64_t& hvp_batch_size, double& memory_gib,
                       int64_t& threads) {
   add_number(command, "--hvp-batch-size", hvp_batch_size, {0, kMaxSequences},
-             "Sequences of a curvature microbatch; 0: of a training microbatch")
+             "Sequences of a curvature microbatch; 0: as many as in a training microbatch")
       ->type_name("B")
       ->capture_default_str();
   add_number(command, "--memory-gib", memory_gib, config::Real::above_up_to(0, kMaxMemoryGib),
              "Memory for the directions that are processed together")
       ->type_name("G")
       ->capture_default_str();
-  add_number(command, "--threads", threads, {0, kMaxThreads}, "0: every core of this process")
+  add_number(command, "--threads", threads, {0, kMaxThreads},
+             "Threads; 0: one for every core of this process")
       ->type_name("N")
       ->capture_default_str();
 }

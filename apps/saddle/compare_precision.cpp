@@ -42,22 +42,21 @@ void add_what(CLI::App& command, PrecisionCommand& values) {
       ->required();
   command
       .add_option("--checkpoint", values.options.checkpoints,
-                  "Names of weight or state files of the run, or paths of some")
+                  "Names of weight or state files of the run, or paths of such files")
       ->type_name("FILE...")
       ->required();
-  command.add_option("--output", values.output, "Directory for precision.json, made when missing")
+  command.add_option("--output", values.output, "Directory for precision.json, created if missing")
       ->type_name("DIRECTORY")
       ->required();
   command
       .add_option("--data-case", values.data_case,
-                  "seen: epoch 1 as it was trained on; unseen: as many sequences behind the whole "
-                  "budget")
+                  "seen: epoch 1 as in training; unseen: as many sequences after the whole budget")
       ->type_name("CASE")
       ->check(CLI::IsMember({"seen", "unseen"}))
       ->capture_default_str();
   command
       .add_option("--cache", values.cache,
-                  "A token cache in place of the run's that begins with the same tokens")
+                  "A token cache that begins with the same tokens, instead of the run's")
       ->type_name("DIRECTORY");
 }
 
@@ -65,7 +64,7 @@ void add_what(CLI::App& command, PrecisionCommand& values) {
 
 void add_compare_precision(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
-      "compare-precision", "Compare curvature in float32 with that under bf16 autocast");
+      "compare-precision", "Compare curvature in float32 with curvature under bf16 autocast");
   const auto values = std::make_shared<PrecisionCommand>();
   add_what(*command, *values);
   add_sample_options(*command, values->noise_samples, values->options.random_samples,
@@ -73,9 +72,9 @@ void add_compare_precision(CLI::App& program, Action& action) {
   add_pass_options(*command, values->options.hvp_batch_size, values->options.memory_gib,
                    values->options.threads);
   command->footer(
-      "Batches and directions are the same in both, those of `saddle analyze` with this seed. The "
-      "Hessian\nunder autocast is also applied to the float32 noise, which separates its own error "
-      "from that of the\ndirections. The same command again goes on where it was stopped.");
+      "Both use the batches and directions of `saddle analyze` with this seed. The Hessian under "
+      "autocast\nis also applied to the float32 noise: this separates its own error from that of "
+      "the directions.\nThe same command continues an interrupted comparison.");
   command->callback([&action, values] { action = [values] { return values->run(); }; });
 }
 

@@ -23,7 +23,7 @@ struct CompareCommand {
 
 void add_compare_runs(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
-      "compare-runs", "Say what two runs differ in, and lay their speed and losses side by side");
+      "compare-runs", "Show the differences between two runs, and compare their speed and losses");
   const auto values = std::make_shared<CompareCommand>();
   command->add_option("A", values->a, "Directory of a run, finished or not")
       ->type_name("DIRECTORY")

@@ -1,5 +1,5 @@
-// completion: what a shell offers after `saddle` and the Tab key, made from the commands and the
-// settings as they are.
+// completion: the words that a shell offers after `saddle` and the Tab key, made from the commands
+// and the settings.
 #include <cctype>
 #include <string>
 
@@ -11,10 +11,10 @@
 namespace saddle::app {
 namespace {
 
-// What a value can be, for the function below.
+// The values to offer for an option.
 struct Offer {
   std::string kind = "none";         // none, file, directory or setting
-  std::vector<std::string> words{};  // offered beside these
+  std::vector<std::string> words{};  // offered in addition
 };
 
 Offer offer(const OptionRow& option) {
@@ -32,7 +32,7 @@ Offer offer(const OptionRow& option) {
   return offer;
 }
 
-// The words of a setting's value: of a choice and of true or false.
+// Returns the possible values of a setting that is a choice or a Boolean.
 std::vector<std::string> setting_words(const config::Field& field) {
   const std::string& allowed = field.allowed;
   if (allowed == "true or false") return {"true", "false"};
@@ -46,7 +46,7 @@ std::vector<std::string> setting_words(const config::Field& field) {
   return words;
 }
 
-// A case of bash for `pattern`, which is quoted.
+// Returns a case of bash for `pattern`, quoted.
 std::string branch(const std::string& pattern, const std::string& work) {
   return fmt::format("    '{}') {} ;;\n", pattern, work);
 }
@@ -95,7 +95,7 @@ std::string settings_function() {
 
 // bash divides words at '=' too (COMP_WORDBREAKS): `--set a.b=c` arrives as --set, a.b, = and c.
 constexpr std::string_view kFunction =
-    R"bash(# Offers files, directories or words, as kind and words say; $1: the word so far.
+    R"bash(# Offers files, directories or words, depending on kind and words; $1: the word so far.
 _saddle_reply() {
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$1")
   case $kind in
@@ -124,7 +124,7 @@ _saddle() {
     current=''
   fi
 
-  # The command: the first word, or two where the first has commands of its own.
+  # The command: the first word, or two if the first has commands of its own.
   local command='' at=0
   _saddle_command ''
   while ((at < ${#before[@]})) && [[ " $subcommands " == *" ${before[at]} "* ]]; do
@@ -182,9 +182,9 @@ std::string completion(const CLI::App& program) {
 
 void add_completion(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
-      "completion", "Print what bash needs to complete commands, options and settings");
+      "completion", "Print a bash script that completes commands, options and settings");
   command->footer(
-      "`source <(saddle completion)` turns it on in this shell. The Debian package and\n"
+      "`source <(saddle completion)` enables it in the current shell. The Debian package and\n"
       "`cmake --install` put it where the package bash-completion finds it.");
   command->callback([&action, &program] {
     action = [&program] {

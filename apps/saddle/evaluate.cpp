@@ -19,9 +19,10 @@ std::string text_of(const train::CheckpointEvaluation& evaluation) {
   if (evaluation.unigram_loss) {
     text += fmt::format("unigram     {:.6f} nats per token\n", *evaluation.unigram_loss);
   }
-  return text + fmt::format("validation  {}\n", result.validation_complete
-                                                    ? "complete"
-                                                    : "incomplete: the cache holds a part of it");
+  return text +
+         fmt::format("validation  {}\n", result.validation_complete
+                                             ? "complete"
+                                             : "incomplete: the cache contains only a part of it");
 }
 
 struct EvaluateCommand {
@@ -60,8 +61,8 @@ void add_evaluate(CLI::App& program, Action& action) {
   add_settings_options(*command, options->settings);
   add_checkpoint_option(*command, options->checkpoint);
   command->add_flag("--full", options->full,
-                    "The whole validation split, and the loss of the unigram distribution of the "
-                    "training tokens; without it, the fixed subset");
+                    "Use the whole validation split instead of the fixed subset, and add the loss "
+                    "of the unigram distribution of the training tokens");
   CLI::Option* json =
       command
           ->add_option("--json", options->json_file,

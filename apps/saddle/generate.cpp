@@ -74,7 +74,7 @@ void add_generate(CLI::App& program, Action& action) {
       ->type_name("K")
       ->capture_default_str();
   add_number(*command, "--top-p", options.sampling.top_p, config::Real::above_up_to(0, 1),
-             "Sample from the most probable tokens that reach this probability together")
+             "Sample from the most probable tokens that together reach this probability")
       ->type_name("P")
       ->capture_default_str();
   add_number(*command, "--seed", values->seed, {0},
@@ -87,7 +87,7 @@ void add_generate(CLI::App& program, Action& action) {
       ->type_name("MODEL");
   command
       ->add_option("--logits", options.logits_file,
-                   "Write the tokens of the prompt and the logits behind each of them to FILE "
+                   "Write the tokens of the prompt and the logits after each of them to FILE "
                    "(safetensors)")
       ->type_name("FILE");
   command->callback([&action, values] { action = [values] { return values->run(); }; });

@@ -1,4 +1,4 @@
-// export and import: weights for other programs, and from them.
+// export and import: weights for and from other programs.
 #include <memory>
 #include <optional>
 
@@ -67,7 +67,7 @@ void add_export(CLI::App& program, Action& action) {
   add_checkpoint_option(*command, values->checkpoint);
   command
       ->add_option("--output", values->output,
-                   "The folder to make (hugging-face), or the file (safetensors)")
+                   "The folder to create (hugging-face), or the file (safetensors)")
       ->type_name("PATH")
       ->required();
   command
@@ -90,7 +90,7 @@ void add_import(CLI::App& program, Action& action) {
   const auto values = std::make_shared<ImportCommand>();
   command
       ->add_option("--input", values->input,
-                   "The folder (config.json beside safetensors files), or one safetensors file")
+                   "The folder (config.json and safetensors files), or one safetensors file")
       ->type_name("PATH")
       ->required();
   command->add_option("--output", values->output, "The weight file to write")

@@ -1,4 +1,4 @@
-// jobs: what is known of a submission to Slurm.
+// jobs: shows the state of a submission to Slurm.
 #include <memory>
 
 #include "cluster/driver.h"
@@ -8,14 +8,14 @@ namespace saddle::app {
 
 void add_jobs(CLI::App& program, Action& action) {
   CLI::App* command =
-      program.add_subcommand("jobs", "Show what is known of the jobs of a submission to Slurm");
+      program.add_subcommand("jobs", "Show the state of the jobs of a submission to Slurm");
   const auto output = std::make_shared<std::string>();
-  command->add_option("--output", *output, "Directory of submit-analysis, or of sweep --slurm")
+  command
+      ->add_option("--output", *output, "Directory of results of submit-analysis or sweep --slurm")
       ->type_name("DIRECTORY")
       ->required();
   command->footer(
-      "Asks squeue and sacct for jobs that had not ended when they were last seen, and changes\n"
-      "nothing.");
+      "Asks squeue and sacct about jobs that were not known to have ended, and changes nothing.");
   command->callback([&action, output] {
     action = [output] {
       Log log = Log::silent();

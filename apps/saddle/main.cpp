@@ -25,7 +25,7 @@ int report(ErrorKind kind, const std::string& message) {
   return saddle::exit_code(kind);
 }
 
-// The command whose options were being read, for the pointer to its help.
+// Returns the command whose options were being read, to refer to its help.
 std::string command_words(const CLI::App& program) {
   std::string words = "saddle";
   const CLI::App* command = &program;
@@ -98,20 +98,20 @@ int run_reporting(int argc, char** argv) {
 // Whether main() has returned.
 std::atomic<bool> returned{false};
 
-// Libraries that cannot go on end the program, as OpenMP does when its threads do not start: that
-// must not look like an exit code of this program.
+// A library that cannot continue ends the program, as OpenMP does if its threads do not start. The
+// library's exit code must not look like one of this program.
 void report_exit_of_a_library() {
   if (returned) return;
-  std::_Exit(report(ErrorKind::kInternal, "a library ended this program; what it said is above"));
+  std::_Exit(report(ErrorKind::kInternal, "a library ended this program; its message is above"));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   saddle::occupy_standard_streams();
-  ::prctl(PR_SET_NAME, "saddle");  // also when it was started by its number
-  // Writing to a closed pipe is an error like others; training goes on when its output has no
-  // reader any more. So is writing more than ulimit -f allows.
+  ::prctl(PR_SET_NAME, "saddle");  // also if it was started through a descriptor
+  // Writing to a closed pipe is an error like others, and so is writing more than ulimit -f
+  // allows. Training continues when its output no longer has a reader.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   std::atexit(report_exit_of_a_library);

@@ -1,4 +1,4 @@
-// manual: the manual page, made from the commands, the settings and the exit codes as they are.
+// manual: the manual page, made from the commands, the settings and the exit codes.
 #include <string>
 
 #include "base/environment.h"
@@ -10,8 +10,8 @@
 namespace saddle::app {
 namespace {
 
-// Text as groff takes it (groff_char(7)), on one line: no requests, and no quotes or dashes that a
-// terminal would show as others than can be typed.
+// Returns text escaped for groff (groff_char(7)), on one line: no requests, and no quotes or dashes
+// that a terminal would replace by characters that cannot be typed.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -64,7 +64,7 @@ std::string commands_text(const std::vector<CommandRow>& commands) {
     if (command.words.empty()) continue;  // the program itself
     text += fmt::format(".SS saddle {}\n", roff(command.words)) + roff(command.description) + ".\n";
     if (!command.subcommands.empty()) {
-      text += paragraph(fmt::format("Its commands, each described below: {}.",
+      text += paragraph(fmt::format("Its commands are described below: {}.",
                                     fmt::join(command.subcommands, ", ")));
     }
     text += options_text(command) + paragraph(command.footer);
@@ -76,9 +76,9 @@ std::string settings_text() {
   std::string text = ".SH SETTINGS\n";
   text +=
       roff(
-          "Given in YAML files (--config FILE, merged in order) and as --set section.name=value, "
-          "which is applied after all files. Settings marked as fixed decide the numbers of a run: "
-          "it can be resumed only with the same values.") +
+          "Settings are given in YAML files (--config FILE, merged in order) and with --set "
+          "section.name=value, which is applied after all files. Settings marked as fixed decide "
+          "the numbers of a run: it can be resumed only with the same values.") +
       "\n";
   const std::vector<config::Field> fields = config::setting_fields();
   for (const auto& [section, meaning] : config::setting_sections()) {
@@ -98,9 +98,9 @@ std::string settings_text() {
 std::string exit_status_text() {
   std::string text = ".SH EXIT STATUS\n";
   text += roff(
-              "A command that fails prints one line on standard error, and ends with the code of "
+              "A command that fails prints one line on standard error and exits with the code of "
               "that kind "
-              "of error. docs/exit-codes.md says what to do about each.") +
+              "of error. docs/exit-codes.md explains what to do about each.") +
           "\n";
   for (const ExitCode& code : exit_codes()) {
     text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", code.code, roff(code.name));

@@ -21,7 +21,7 @@ std::string written(double number) {
   return fmt::format("{:a}", number);  // in base 16: every bit
 }
 
-// Refuses a text, or puts it in the one form in which the library reads the same number.
+// Refuses a text, or rewrites it in a form that CLI11 reads as the same number.
 template <class Type>
 CLI::Validator reader(const Type& allowed) {
   const auto read = [allowed](std::string& text) {

@@ -36,10 +36,10 @@ void add_plot_analysis(CLI::App& program, Action& action) {
       ->type_name("DIRECTORY")
       ->required();
   command->add_flag("--training-norms", values->training_norms,
-                    "Also the gradient norms that training logged");
+                    "Also draw the gradient norms that training logged");
   command
       ->add_option("--run", values->run_directory,
-                   "With --training-norms: where the run is, when it was moved since")
+                   "With --training-norms: directory of the run, if it was moved since")
       ->type_name("DIRECTORY");
   command->callback([&action, values] { action = [values] { return values->run(); }; });
 }

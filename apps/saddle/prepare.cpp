@@ -21,7 +21,7 @@ data::PrepareOptions prepare_options(const config::Settings& settings) {
          "data.source=FOLDER (with train and validation files), --set data.source=FILE --set "
          "data.validation_source=FILE, or --set data.dataset=c4 to download");
   }
-  // Member by member: when an initializer of an aggregate throws, g++ 12 destroys the members of an
+  // Member by member: if an initializer of an aggregate throws, g++ 12 destroys the members of an
   // aggregate nested before it twice.
   data::PrepareOptions request;
   request.source = data.source;
@@ -47,7 +47,7 @@ data::PrepareOptions prepare_options(const config::Settings& settings) {
 std::string split_text(data::Split split, const data::SplitRecord& record) {
   std::string text =
       fmt::format("  {:<11} {:>14} tokens of {} documents{}\n", data::split_name(split),
-                  record.tokens, record.documents, record.complete ? "" : ", not all there is");
+                  record.tokens, record.documents, record.complete ? "" : ", a part of the split");
   for (const auto& [reason, count] : record.skipped) {
     if (count > 0)
       text += fmt::format("  {:<11} {:>14} documents left out: {}\n", "", count, reason);
@@ -67,7 +67,7 @@ int run_verify(const SettingsOptions& options) {
   const Stopwatch watch;
   const data::TokenCache cache(options.load().data.cache);
   cache.verify();
-  print(fmt::format("{} is whole: every checksum and every id was verified in {}\n",
+  print(fmt::format("{} is complete: every checksum and every id was verified in {}\n",
                     printable(cache.directory().string()), human_duration(watch.seconds())) +
         splits_text(cache.manifest()));
   return kExitSuccess;
@@ -91,7 +91,7 @@ int run_prepare(const SettingsOptions& options) {
 
 void add_prepare(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
-      "prepare", "Make the token cache from C4 files, or verify the one that is there");
+      "prepare", "Make the token cache from C4 files, or verify an existing one");
   const auto options = std::make_shared<SettingsOptions>();
   const auto verify = std::make_shared<bool>(false);
   command->add_flag("--verify", *verify,
@@ -100,7 +100,7 @@ void add_prepare(CLI::App& program, Action& action) {
   add_settings_options(*command, *options);
   command->footer(
       "Reads data.source, or downloads data.dataset, and writes data.cache with data.tokenizer,\n"
-      "with as many training tokens as the budget needs. " +
+      "with the training tokens that the budget needs. " +
       command->get_footer());
   command->callback([&action, options, verify] {
     action = [options, verify] { return *verify ? run_verify(*options) : run_prepare(*options); };

@@ -34,17 +34,17 @@ struct ReportCommand {
 
 void add_report(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
-      "report", "Lay losses and throughput of many runs side by side: a table, figures, a page");
+      "report", "Compare losses and throughput of many runs: a table, figures, a page");
   const auto values = std::make_shared<ReportCommand>();
   command
       ->add_option("--runs", values->runs,
-                   "Runs, finished or not, and directories that hold runs; may be repeated")
+                   "Runs, finished or not, and directories that contain runs; may be repeated")
       ->type_name("DIRECTORY...")
       ->required();
   command
       ->add_option("--output", values->output,
-                   "Directory for report.html, report.csv, report.json and figures, made when "
-                   "missing; without it, of a single directory in --runs its own `report`")
+                   "Directory for report.html, report.csv, report.json and figures, created if "
+                   "missing; default for a single directory in --runs: its subdirectory `report`")
       ->type_name("DIRECTORY");
   command->callback([&action, values] { action = [values] { return values->run(); }; });
 }

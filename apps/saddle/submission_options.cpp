@@ -7,7 +7,7 @@
 namespace saddle::app {
 namespace {
 
-constexpr double kMaxWalltimeHours = 99'999;  // what SubmissionControl::wall_seconds() takes
+constexpr double kMaxWalltimeHours = 99'999;  // the limit of SubmissionControl::wall_seconds()
 
 }  // namespace
 
@@ -32,24 +32,24 @@ void add_submission_options(CLI::App& command, SubmissionValues& values) {
   add_number(command, "--walltime-hours", values.walltime_hours,
              config::Real::above_up_to(0, kMaxWalltimeHours), "Time limit of each job")
       ->type_name("H");
-  command.add_flag("--no-watch", values.no_watch, "Return when everything is submitted");
+  command.add_flag("--no-watch", values.no_watch, "Return once everything is submitted");
   add_number(command, "--poll-seconds", watching.poll_seconds, config::Real::between(0.1, 3600),
-             "Time between two looks at Slurm, 0.1 to 3600")
+             "Time between two queries of Slurm, 0.1 to 3600")
       ->type_name("S")
       ->capture_default_str();
   add_number(command, "--unknown-minutes", watching.unknown_minutes, config::Real::between(0, 1e6),
-             "How long to wait for jobs of which Slurm says nothing")
+             "How long to wait for jobs that Slurm does not list")
       ->type_name("M")
       ->capture_default_str();
   command
       .add_option("--adopt", values.adopt,
-                  "Of a submission that goes on: the job of work whose job id was lost; may be "
+                  "When continuing a submission: the job of work whose job id was lost; may be "
                   "repeated")
       ->type_name("WORK=JOB")
       ->allow_extra_args(false);
   add_number(command, "--forget", values.control.forget, {0},
-             "Of a submission that goes on: there is no job of this work, whose job id was lost or "
-             "whose state is unknown; may be repeated")
+             "When continuing a submission: this work, whose job id was lost or whose state is "
+             "unknown, has no job; may be repeated")
       ->type_name("WORK")
       ->allow_extra_args(false);
 }

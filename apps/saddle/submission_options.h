@@ -1,4 +1,4 @@
-// How commands that submit to Slurm are steered.
+// The options of commands that submit to Slurm.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct SubmissionValues {
   std::vector<std::string> adopt;
   bool no_watch = false;
 
-  // With the site's file. Errors: kUsage, and those of cluster::read_site().
+  // Includes the site file. Errors: kUsage, and those of cluster::read_site().
   cluster::SubmissionControl resolved() const;
 };
 

@@ -1,4 +1,4 @@
-// submit-analysis: an analysis divided among the jobs of a Slurm cluster.
+// submit-analysis: divides an analysis among the jobs of a Slurm cluster.
 #include <algorithm>
 #include <memory>
 
@@ -15,7 +15,7 @@
 namespace saddle::app {
 namespace {
 
-// The options that a submission was begun with, from the words in its record.
+// Returns the options with which a submission was started, from the words in its record.
 curvature::AnalysisOptions recorded_options(const Path& output) {
   const Path file = output / cluster::kSubmissionFile;
   const cluster::Submission submission = cluster::read_submission(file);
@@ -24,7 +24,8 @@ curvature::AnalysisOptions recorded_options(const Path& output) {
   add_analysis_options(parser, values);
   try {
     auto words = submission.about.at("analyze").get<std::vector<std::string>>();
-    if (words.empty()) fail(ErrorKind::kData, "{}: no words of analyze", file.string());
+    if (words.empty())
+      fail(ErrorKind::kData, "{}: the words of analyze are missing", file.string());
     words.erase(words.begin());  // the command itself
     std::ranges::reverse(words);
     parser.parse(words);
@@ -79,20 +80,20 @@ struct SubmitAnalysisCommand {
 
 void add_division(CLI::App& command, SubmitAnalysisCommand& values) {
   cluster::AnalysisSubmission& request = values.request;
-  add_number(command, "--jobs", request.jobs, {1}, "Jobs among which the checkpoints are dealt out")
+  add_number(command, "--jobs", request.jobs, {1}, "Jobs among which the checkpoints are divided")
       ->type_name("N")
       ->capture_default_str();
   command
       .add_option(
           "--profile", values.profile,
-          "Without --walltime-hours: a finished analysis whose recorded times tell how long "
-          "a job takes")
+          "Without --walltime-hours: a finished analysis, from whose recorded times the time of a "
+          "job is estimated")
       ->type_name("DIRECTORY");
   command.add_flag("--dry-run", values.dry_run,
                    "Print assignments, times and the first script, and submit nothing");
   command.add_flag("--resume", request.resume,
-                   "Go on with the submission in --output: watch, submit again what ended in "
-                   "failure, combine");
+                   "Continue the submission in --output: watch it, submit failed work again, "
+                   "combine the results");
   add_submission_options(command, values.control);
 }
 
@@ -114,10 +115,9 @@ void add_submit_analysis(CLI::App& program, Action& action) {
   }
   add_division(*command, *values);
   command->footer(
-      "Account, partition and resources are those of sbatch's environment and of the site file\n"
-      "(docs/guides/slurm.md). Stopping this command leaves the jobs running; --resume with "
-      "--output\n"
-      "alone goes on.");
+      "Account, partition and resources come from sbatch's environment and from the site file\n"
+      "(docs/guides/slurm.md). Stopping this command leaves the jobs running; --resume with only\n"
+      "--output continues.");
   command->callback([&action, values, of_analysis] {
     for (const CLI::Option* option : of_analysis) {
       values->other_options = values->other_options || option->count() > 0;

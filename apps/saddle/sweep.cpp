@@ -59,24 +59,24 @@ void add_sweep(CLI::App& program, Action& action) {
   add_settings_options(*command, values->settings);
   command
       ->add_option("--grid", values->grid,
-                   "A setting and the values that it takes; may be repeated for every combination")
+                   "A setting and its values; repeat it to train every combination")
       ->type_name("KEY=A,B")
       ->required()
       ->allow_extra_args(false);
   command
       ->add_option("--output", values->output,
-                   "Directory of the runs and of summary.json; an interrupted sweep continues")
+                   "Directory for the runs and summary.json; an interrupted sweep continues")
       ->type_name("DIR")
       ->required();
   CLI::Option* on_slurm =
       command
           ->add_flag("--slurm", values->slurm,
                      "Train on a Slurm cluster, as one job array, and watch it; the options below "
-                     "are for that")
+                     "require it")
           ->group("Slurm");
   CLI::App* slurm = command->add_option_group("Slurm");
   add_number(*slurm, "--at-once", values->at_once, {0},
-             "Runs at the same time; 0: as many as Slurm lets run")
+             "Runs at the same time; 0: as many as Slurm allows")
       ->type_name("N")
       ->capture_default_str();
   add_submission_options(*slurm, values->control);

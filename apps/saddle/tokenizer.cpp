@@ -28,7 +28,7 @@ void add_tokenizer(CLI::App& program, Action& action) {
   const auto options = std::make_shared<data::TokenizerTrainingOptions>();
   train
       ->add_option("--input", options->inputs,
-                   "Text files (a sentence a line) or C4 files (.json, .jsonl), also with .gz")
+                   "Text files (one sentence per line) or C4 files (.json, .jsonl), also with .gz")
       ->type_name("FILE")
       ->required();
   train->add_option("--output", options->model_file, "The model file to write")

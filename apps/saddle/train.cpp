@@ -36,7 +36,7 @@ void add_train(CLI::App& program, Action& action) {
   command
       ->add_option("--resume", options->resume,
                    "Continue from a state file, or with 'auto' from the newest state in "
-                   "runtime.output_dir; 'auto' begins a run where there is none")
+                   "runtime.output_dir; 'auto' starts a new run if there is none")
       ->type_name("FILE|auto");
   add_parent_option(*command, options->parent);
   command->callback([options, &action] { action = [options] { return options->run(); }; });

@@ -7,7 +7,7 @@ namespace saddle::app {
 
 void add_version(CLI::App& program, Action& action) {
   CLI::App* command =
-      program.add_subcommand("version", "Print what this program and this machine are, as JSON");
+      program.add_subcommand("version", "Describe this program and this machine, as JSON");
   command->callback([&action] {
     action = [] {
       const Json description = {{"build", build_description()},

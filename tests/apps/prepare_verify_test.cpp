@@ -38,7 +38,7 @@ class PrepareVerify : public ::testing::Test {
 TEST_F(PrepareVerify, NeedsTheCacheAlone) {
   const ProgramResult result = verify();
   EXPECT_EQ(result.exit_code, kExitSuccess) << result.errors;
-  for (const std::string& part : {cache_.string() + " is whole", std::string("2500 tokens"),
+  for (const std::string& part : {cache_.string() + " is complete", std::string("2500 tokens"),
                                   std::string("70 tokens"), data::TokenCache(cache_).identity()}) {
     EXPECT_THAT(result.output, HasSubstr(part));
   }

@@ -84,7 +84,7 @@ TEST(BenchmarkCommand, RefusesOptionsThatDoNotGoTogether) {
   const TemporaryDirectory directory;
   const Path output = directory / "out";
   for (const auto& [options, message] : std::vector<std::pair<std::string, std::string>>{
-           {" --budget-minutes 5", "give --tune"}, {" --tune", "--data-mode synthetic"}}) {
+           {" --budget-minutes 5", "use it with --tune"}, {" --tune", "--data-mode synthetic"}}) {
     const ProgramResult result = run_saddle(kSmall + output.string() + options);
     EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kUsage)) << options;
     EXPECT_THAT(result.errors, HasSubstr(message));
