@@ -17,7 +17,7 @@ void check_new_file(const Path& path) {
                      (write_target(path).kind == WriteTarget::Kind::kFile &&
                       std::filesystem::exists(file_status(path)));
   if (taken) {
-    fail(ErrorKind::kConfig, "'{}' is there already: choose a new file", path.string());
+    fail(ErrorKind::kConfig, "'{}' already exists: choose a new file", path.string());
   }
 }
 

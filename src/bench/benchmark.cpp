@@ -28,7 +28,7 @@ void check_sizes(const std::vector<int64_t>& sizes) {
   }
 }
 
-// Why these settings cannot be measured; empty when they can.
+// Returns why these settings cannot be measured; empty if they can.
 std::string refusal(const Settings& settings) {
   try {
     config::check_settings(settings);
@@ -38,7 +38,7 @@ std::string refusal(const Settings& settings) {
   }
 }
 
-// Adds the candidates that make sense; the others are left out with the reason.
+// Adds the valid candidates; the others are left out with the reason.
 std::vector<size_t> add_all(Campaign& campaign, const std::string& stage,
                             const std::vector<Candidate>& candidates) {
   std::vector<size_t> rows;
@@ -53,7 +53,7 @@ std::vector<size_t> add_all(Campaign& campaign, const std::string& stage,
   return rows;
 }
 
-// What a candidate of the tuner is called: what it changes in the given settings.
+// Returns the name of a candidate of the tuner, which lists its changes to the given settings.
 std::string changed_name(const Settings& given, const Settings& settings) {
   std::string name;
   const auto add = [&](bool changed, const std::string& part) {
@@ -129,7 +129,7 @@ class Tuner {
         {SdpaBackend::kAuto, SdpaBackend::kFlash, SdpaBackend::kCudnn},
         [](Settings& s, SdpaBackend value) { s.runtime.sdpa_backend = value; });
   }
-  // All cores, and those without a second thread each or shared memory's worst contention.
+  // All cores, and fewer: without a second thread per core, and with less memory contention.
   std::vector<Settings> thread_counts() const {
     const int64_t cores = available_cores();
     std::vector<int64_t> counts;
@@ -139,14 +139,14 @@ class Tuner {
     return varied(counts, [](Settings& s, int64_t value) { s.runtime.threads = value; });
   }
 
-  // False when it was stopped.
+  // Returns false if it was stopped.
   bool measure(const std::vector<size_t>& rows) {
     for (const size_t row : rows) {
       double limit = 0;
       if (!campaign_.is_known(row)) {
         const double left = options_.budget_seconds - campaign_.elapsed();
         if (left <= 0 || left < campaign_.longest_seconds()) {
-          campaign_.give_up(row, left <= 0 ? "the budget was spent"
+          campaign_.give_up(row, left <= 0 ? "the budget was used up"
                                            : fmt::format("{:.0f} s of the budget were left, and a "
                                                          "candidate takes up to {:.0f} s",
                                                          left, campaign_.longest_seconds()));
@@ -159,8 +159,8 @@ class Tuner {
     return true;
   }
 
-  // Measures variations of the best so far; the fastest replaces it when that is worth it. False
-  // when it was stopped.
+  // Measures variations of the best so far; the fastest replaces it if the gain is large enough.
+  // Returns false if it was stopped.
   bool run_stage(const std::string& stage, const std::vector<Settings>& variations) {
     std::vector<Candidate> candidates;
     for (const Settings& settings : variations) {
@@ -168,7 +168,7 @@ class Tuner {
       candidates.push_back({changed_name(given_, settings), settings});
     }
     std::vector<size_t> rows = add_all(campaign_, stage, candidates);
-    std::erase(rows, base_);  // the same settings in other words
+    std::erase(rows, base_);  // the same settings, expressed differently
     if (!measure(rows)) return false;
     if (rows.empty()) return true;
     const auto fastest = campaign_.fastest(rows);
@@ -177,7 +177,7 @@ class Tuner {
                      {"needed", kWorthGain}, {"kept", false}};
     if (fastest) {
       decision["fastest"] = campaign_.row(*fastest)["name"];
-      bool kept = true;  // whatever can be measured replaces what cannot
+      bool kept = true;  // a measurable candidate replaces one that is not
       if (campaign_.measured(base_)) {
         decision["gain"] = campaign_.rate(*fastest) / campaign_.rate(base_) - 1;
         kept = campaign_.rate(*fastest) >= (1 + kWorthGain) * campaign_.rate(base_);
@@ -212,7 +212,7 @@ BenchmarkOutcome run_grid(const Settings& given, const BenchmarkOptions& options
       Settings settings = given;
       settings.training.micro_batch_size = size;
       settings.runtime.compile = compile;
-      // Which only tunes the plan.
+      // The compile mode only tunes the plan.
       if (!compile) settings.runtime.compile_mode = CompileMode::kDefault;
       candidates.push_back(
           {fmt::format("mb{}-compile-{}", size, compile ? "on" : "off"), std::move(settings)});

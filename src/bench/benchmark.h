@@ -12,7 +12,7 @@
 
 namespace saddle::bench {
 
-inline constexpr double kWorthGain = 0.05;  // what a change must gain to be recommended
+inline constexpr double kWorthGain = 0.05;  // the gain from which a change is recommended
 
 struct BenchmarkOptions {
   std::vector<int64_t> micro_batch_sizes = {4, 8, 16, 32};  // sequences
@@ -21,26 +21,27 @@ struct BenchmarkOptions {
 
 struct BenchmarkOutcome {
   bool stopped = false;
-  Json summary;  // summary.json: rows, left_out, selected; of the tuner decisions, recommended
+  Json summary;  // summary.json: rows, left_out, selected; from the tuner: decisions, recommended
 };
 
-// Measures every microbatch that the optimizer batch of `given` allows, run operation by operation
-// and as the plan. Errors: kUsage for sizes that are not positive, kConfig when none is left.
+// Measures every microbatch size that the optimizer batch of `given` allows, both operation by
+// operation and as the plan. Errors: kUsage for sizes that are not positive, kConfig if none fits.
 BenchmarkOutcome run_grid(const config::Settings& given, const BenchmarkOptions& options,
                           Campaign& campaign);
 
-// Stages: `given` against its compiled form; the microbatches; then compile modes, attention
-// kernels and thread counts, as far as this device has them. Each stage varies the best so far, and
-// its best replaces that when it is kWorthGain faster (or when that could not be measured). No
-// candidate is started that would not end within the budget by the longest one so far, and one that
-// is running then is killed. Errors: kUsage for a budget that is not positive.
+// Stages: `given` against its compiled form; the microbatch sizes; then the compile modes,
+// attention kernels and thread counts that this device has. Each stage varies the best candidate so
+// far; its fastest replaces the best if it is kWorthGain faster (or if the best could not be
+// measured). A candidate is not started if it might exceed the budget, judging by the longest one
+// so far; one that still runs at the end of the budget is killed. Errors: kUsage for a budget that
+// is not positive.
 BenchmarkOutcome run_tuner(const config::Settings& given, const BenchmarkOptions& options,
                            Campaign& campaign);
 
-// What this program computes on: the processor, since there is no GPU backend.
+// The device on which this program computes: the processor, because there is no GPU backend.
 std::string computing_device();
 
-// Errors: kDevice when `device` is no NVIDIA GH200.
+// Errors: kDevice if `device` is not an NVIDIA GH200.
 void require_gh200(std::string_view device);
 
 }  // namespace saddle::bench

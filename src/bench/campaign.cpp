@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kNameDigits = 16;  // of an identity's digest, in the names of files
 
-// Of a record, what a row shows.
+// The fields of a record that a row shows.
 constexpr const char* kShown[] = {"windows",
                                   "first_update_seconds",
                                   "warmup_seconds",
@@ -30,7 +30,7 @@ constexpr const char* kShown[] = {"windows",
                                   "share_of_peak",
                                   "kernels"};
 
-// Makes the directories before the lock in them is taken.
+// Makes the directories before the lock inside them is taken.
 Path lock_path(const Path& output) {
   make_directories(output / "logs");
   make_directories(output / "candidates");
@@ -47,7 +47,7 @@ const CampaignOptions& checked(const CampaignOptions& options) {
   return options;
 }
 
-// The settings that a candidate changes, with their new values.
+// Returns the settings that a candidate changes, with their new values.
 Json changes(const config::Settings& given, const config::Settings& settings) {
   Json changed = Json::object();
   for (const config::Field& field : config::setting_fields()) {
@@ -60,9 +60,9 @@ bool is_rate(const Json& value) {
   return value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() > 0;
 }
 
-// Why a record is no measurement; empty when it is one.
+// Returns why a record is not a measurement; empty if it is one.
 std::string fault_of(const Json& record) {
-  if (!record.is_object()) return "its record is no JSON object";
+  if (!record.is_object()) return "its record is not a JSON object";
   if (!is_rate(record.value("tokens_per_second", Json()))) {
     return "its record has no tokens_per_second above 0";
   }
@@ -117,7 +117,7 @@ Path Campaign::candidate_file(size_t row, const char* ending) const {
   return options_.output / "candidates" / (digest.substr(0, kNameDigits) + ending);
 }
 
-// The result of a row that lies in the directory: {name, seconds, record}.
+// Returns the stored result of a row: {name, seconds, record}.
 std::optional<Json> Campaign::stored(size_t row) const {
   const Path path = candidate_file(row, ".identity.json");
   if (!std::filesystem::exists(file_status(path))) return std::nullopt;
@@ -180,7 +180,7 @@ bool Campaign::run(size_t index, double time_limit) {
   write_file_atomically(request.settings_file, config::to_yaml(settings_[index]));
   std::filesystem::remove(request.record);
   CandidateEnd end = tools_.run(request, tools_.stop);
-  // What fails while this process is asked to stop was asked too.
+  // A candidate that fails while this process is asked to stop was asked to stop as well.
   const bool ended = end.kind == CandidateEnd::Kind::kMeasured || tools_.stop() == 0;
   if (!ended || end.kind == CandidateEnd::Kind::kStopped) return false;
   const Path log_file = Path("logs") / (name + ".log");
@@ -188,7 +188,7 @@ bool Campaign::run(size_t index, double time_limit) {
   row["log"] = log_file.string();
   row["reused"] = false;
   if (end.kind == CandidateEnd::Kind::kMeasured) {
-    end.failure = end.record ? fault_of(*end.record) : "it left no record";
+    end.failure = end.record ? fault_of(*end.record) : "it wrote no record";
     if (!end.failure.empty()) end.kind = CandidateEnd::Kind::kFailed;
   }
   if (end.kind == CandidateEnd::Kind::kMeasured) {
@@ -199,7 +199,7 @@ bool Campaign::run(size_t index, double time_limit) {
   } else {
     const bool late = end.kind == CandidateEnd::Kind::kTimedOut;
     if (late && time_limit > 0 && time_limit != options_.time_limit_seconds) {
-      end.failure += ", all that was left of the budget";
+      end.failure += ", the rest of the budget";
     }
     row["status"] = late ? "timeout" : "failed";
     row["failure"] = end.failure;
@@ -239,7 +239,7 @@ double Campaign::longest_seconds() const {
   return longest;
 }
 
-// Settings of a row to train with; no file when there is no row.
+// Writes the settings of a row, for training; removes the file if there is no row.
 void Campaign::write_choice(const char* name, const std::optional<size_t>& row,
                             const char* what) const {
   const Path path = options_.output / name;
@@ -267,7 +267,7 @@ void Campaign::write_progress(const char* state, const Json& current) const {
              {{"state", state},
               {"current", current},
               {"done", rows_.size() - static_cast<size_t>(waiting)},
-              {"known", rows_.size()},  // a tuner decides on the way what comes next
+              {"known", rows_.size()},  // a tuner adds rows as it proceeds
               {"elapsed_seconds", elapsed()},
               {"updated", utc_timestamp()},
               {"candidates", done}});

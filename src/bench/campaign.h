@@ -1,14 +1,14 @@
-// The directory of a series of measurements: each candidate is measured once, in a process of its
-// own, and what is finished stays.
+// The directory of a series of measurements: each candidate is measured once, in a separate
+// process, and finished measurements are kept.
 //
 //   lock                keeps a second campaign out
-//   progress.json       where the campaign is; rewritten after each candidate
-//   summary.json        a row for each candidate, and what was decided; likewise
-//   selected.yaml       every setting of the fastest candidate that was measured within memory
-//   recommended.yaml    of the tuner: the settings whose change gained enough
-//   logs/NAME.log       what a candidate printed
+//   progress.json       the progress of the campaign; rewritten after each candidate
+//   summary.json        a row for each candidate, and the decisions; likewise
+//   selected.yaml       every setting of the fastest candidate measured within the memory limit
+//   recommended.yaml    from the tuner: the settings whose change gained enough
+//   logs/NAME.log       the output of a candidate
 //   candidates/ID.yaml  its settings; ID.json: its record; ID.identity.json: what it measured
-//   telemetry.csv       the machine, once a second
+//   telemetry.csv       the state of the machine, once per second
 #pragma once
 
 #include <cstdint>
@@ -28,53 +28,54 @@
 
 namespace saddle::bench {
 
-inline constexpr double kMemoryShare = 0.9;  // of the device, which a candidate may use
+inline constexpr double kMemoryShare =
+    0.9;  // share of the device's memory that a candidate may use
 
 struct CampaignOptions {
   Path output;
   Protocol protocol;
   double time_limit_seconds = 3600;  // of one candidate; 0: none
-  std::optional<double> memory_gib;  // of the device; empty: what a process may use now
+  std::optional<double> memory_gib;  // of the device; empty: as much as a process may use now
   bool telemetry = true;
 };
 
-// What a campaign works with; tests plant their own.
+// The tools of a campaign; tests supply their own.
 struct CampaignTools {
   RunCandidate run = run_benchmark_worker;
   std::function<int()> stop = [] { return 0; };  // the number of a signal, or 0
-  std::function<double()> elapsed;               // seconds since it began; empty: a clock
+  std::function<double()> elapsed;               // seconds since the start; empty: a clock
   std::function<int64_t()> usable_memory = usable_memory_bytes;
 };
 
 class Campaign {
  public:
   // Takes the lock. `kind` ("grid", "tune") and `given`, the settings that the candidates vary, are
-  // for the summary. Errors: kUsage for a protocol or limits that make no sense; kIo, also when
-  // another campaign holds the directory.
+  // for the summary. Errors: kUsage for an invalid protocol or invalid limits; kIo, also if another
+  // campaign uses the directory.
   Campaign(std::string kind, const config::Settings& given, CampaignOptions options,
            Conditions conditions, CampaignTools tools, Log& log);
 
-  // Adds a row that waits, or gives the row of a candidate with the same identity.
+  // Adds a waiting row, or returns the row of a candidate with the same identity.
   size_t add(const std::string& name, const std::string& stage, const config::Settings& settings);
-  // A candidate that makes no sense, with the reason.
+  // Records an invalid candidate, with the reason.
   void leave_out(const std::string& name, const std::string& stage, const std::string& reason);
 
-  // Whether run() would measure nothing: the row is done, or its result lies in the directory.
+  // Whether run() would measure nothing: the row is done, or its result is in the directory.
   bool is_known(size_t row) const;
-  // Measures a row that waits, or takes the result that lies in the directory. `time_limit`: 0 for
-  // that of the options. False when it was stopped; the row then still waits.
+  // Measures a waiting row, or reuses the result in the directory. `time_limit`: 0 for that of the
+  // options. Returns false if it was stopped; the row then still waits.
   bool run(size_t row, double time_limit = 0);
-  // Marks a row that waits as one that is not started.
+  // Marks a waiting row as not started.
   void give_up(size_t row, const std::string& reason);
 
   const Json& row(size_t index) const { return rows_[index]; }
   const config::Settings& settings(size_t index) const { return settings_[index]; }
   bool measured(size_t index) const { return rows_[index]["status"] == "measured"; }
   double rate(size_t index) const { return rows_[index]["tokens_per_second"]; }
-  // The fastest of these rows that was measured within memory.
+  // The fastest of these rows that was measured within the memory limit.
   std::optional<size_t> fastest(const std::vector<size_t>& rows) const;
   std::vector<size_t> all_rows() const;
-  // Of the processes of measured candidates, now or when they were measured; 0 without any.
+  // The longest time of a measured candidate's process, now or in an earlier call; 0 without any.
   double longest_seconds() const;
   double elapsed() const { return tools_.elapsed(); }
   double time_limit() const { return options_.time_limit_seconds; }
@@ -84,7 +85,7 @@ class Campaign {
   void recommend(size_t row) { recommended_ = row; }
   void set_budget(double seconds) { budget_seconds_ = seconds; }
 
-  // Writes the files anew. `state`: "running", "stopped" or "finished". Returns the summary.
+  // Rewrites the files. `state`: "running", "stopped" or "finished". Returns the summary.
   Json write(const char* state) const;
 
  private:

@@ -1,4 +1,4 @@
-// One measurement of training speed in a process of its own.
+// One measurement of training speed in a separate process.
 #pragma once
 
 #include <functional>
@@ -24,22 +24,22 @@ struct CandidateRequest {
 struct CandidateEnd {
   using Kind = CandidateOutcome::Kind;
   Kind kind = Kind::kFailed;
-  std::optional<Json> record{};  // when measured
-  std::string failure{};         // why it was not
-  std::string printed{};         // all that it wrote to the terminal
+  std::optional<Json> record{};  // if measured
+  std::string failure{};         // the reason otherwise
+  std::string printed{};         // all terminal output
   double seconds = 0;            // from start to end of the process
 };
 
-// How a candidate is run; `stop` gives the number of a signal, or 0.
+// Runs a candidate; `stop` returns the number of a signal, or 0.
 using RunCandidate =
     std::function<CandidateEnd(const CandidateRequest&, const std::function<int()>& stop)>;
 
-// Runs this program as `benchmark-worker` in a process group of its own, which is killed whole at
-// the time limit and at a stop.
+// Runs this program as `benchmark-worker` in a separate process group, which is killed as a whole
+// at the time limit and on a stop.
 CandidateEnd run_benchmark_worker(const CandidateRequest& request,
                                   const std::function<int()>& stop);
 
-// The same for any program: `command` is to write request.record. `program`: as of ProcessOptions.
+// The same for any program; `command` must write request.record. `program`: see ProcessOptions.
 CandidateEnd run_candidate_command(const std::vector<std::string>& command,
                                    const CandidateRequest& request,
                                    const std::function<int()>& stop, const Path& program = {});

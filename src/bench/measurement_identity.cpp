@@ -15,17 +15,16 @@
 namespace saddle::bench {
 namespace {
 
-// Places, what is kept and reported, and evaluation: no part of a timed update.
-constexpr std::array<std::string_view, 7> kNotMeasured = {
-    "training.log_every",
-    "training.checkpoint_policy",
-    "training.checkpoint_epochs",
-    "training.checkpoint_every",
-    "runtime.output_dir",
-    "runtime.telemetry",
-    "runtime.device" /* hardware says which */};
+// Paths, checkpoints, reports and evaluation: they are no part of a timed update.
+constexpr std::array<std::string_view, 7> kNotMeasured = {"training.log_every",
+                                                          "training.checkpoint_policy",
+                                                          "training.checkpoint_epochs",
+                                                          "training.checkpoint_every",
+                                                          "runtime.output_dir",
+                                                          "runtime.telemetry",
+                                                          "runtime.device" /* given by hardware */};
 
-// Of the data, how training reads it; what it reads is in the identity of the cache.
+// How training reads its data; the data itself is in the identity of the cache.
 constexpr std::array<std::string_view, 2> kReading = {"data.buffer_size_mib", "data.prefetch"};
 
 template <class List>
@@ -50,7 +49,8 @@ void check_protocol(const Protocol& protocol) {
   if (protocol.warmup < 0 || protocol.steps < 1 || protocol.windows < 1 ||
       protocol.windows > kMostWindows) {
     fail(ErrorKind::kUsage,
-         "expected 1 to {} windows of at least 1 update and 0 for warming up, found --windows {}, "
+         "expected 1 to {} windows of at least 1 update and at least 0 warm-up updates, found "
+         "--windows {}, "
          "--steps {} and --warmup {}",
          kMostWindows, protocol.windows, protocol.steps, protocol.warmup);
   }
@@ -64,7 +64,7 @@ Conditions present_conditions(const config::Settings& settings, const Protocol& 
   if (protocol.data_mode == "real") {
     conditions.data_identity = train::open_cache(settings).identity();
   }
-  // Machines of one kind differ by a few pages.
+  // Machines of the same kind differ by a few pages.
   const double memory = machine["memory_bytes"].get<double>() / kGibibyte;
   conditions.hardware = {{"device", "cpu"},
                          {"processor", machine["processor"]},

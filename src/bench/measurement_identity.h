@@ -1,4 +1,4 @@
-// What makes two measurements of training speed the same one.
+// The identity of a measurement of training speed.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace saddle::bench {
 
 // How a candidate is measured.
-inline constexpr int64_t kMostWindows = 1'000'000;  // they are in memory together
+inline constexpr int64_t kMostWindows = 1'000'000;  // all are in memory at the same time
 
 struct Protocol {
   std::string data_mode = "real";  // or synthetic
@@ -24,23 +24,24 @@ Json to_json(const Protocol& protocol);
 // Errors: kUsage for anything that cannot be measured.
 void check_protocol(const Protocol& protocol);
 
-// What a measurement depends on besides settings and protocol.
+// Everything besides settings and protocol on which a measurement depends.
 struct Conditions {
-  std::string source_digest;  // of what the program was built from
+  std::string source_digest;  // of the sources of the program
   std::string data_identity;  // of the token cache; empty with synthetic data
   Json hardware;              // device, processor, cores, memory
   Json software;              // compiler, flags, system
 };
 
-// Those of this program on this machine. Errors: those of opening data.cache, for real data.
+// Returns those of this program on this machine. Errors: those of opening data.cache, for real
+// data.
 Conditions present_conditions(const config::Settings& settings, const Protocol& protocol);
 
-// The settings that a measurement depends on, dotted key -> value: not places, records and
-// evaluation; threads as a number; with synthetic data not how data is read.
+// The settings on which a measurement depends, dotted key -> value: without paths, records and
+// evaluation; threads as a number; with synthetic data, without the reading of data.
 Json measured_settings(const config::Settings& settings, const Protocol& protocol);
 
-// {source, settings, protocol, data, hardware, software}. Neither host name, time nor load is in
-// it.
+// {source, settings, protocol, data, hardware, software}. It contains neither host name, time nor
+// load.
 Json measurement_identity(const config::Settings& settings, const Protocol& protocol,
                           const Conditions& conditions);
 

@@ -12,10 +12,10 @@
 namespace saddle::bench {
 namespace {
 
-constexpr int64_t kPartUpdates = 5;  // at least as many time the parts, each alone
+constexpr int64_t kPartUpdates = 5;  // the least number of updates whose parts are timed
 
-// Whose losses the modes are compared by: the first that follow an update. Rounding grows with
-// every further one.
+// The update whose losses are compared between the modes: the first losses that follow an update.
+// Rounding grows with every further update.
 constexpr int64_t kComparedUpdate = 2;
 
 template <class T>
@@ -77,7 +77,8 @@ std::string_view mode_name(PackedMode mode) {
 void check_packed(const config::Settings& settings, int64_t warmup, int64_t steps) {
   if (steps < 1 || warmup < 0) {
     fail(ErrorKind::kUsage,
-         "expected at least 1 timed update and 0 for warming up, found --steps {} and --warmup {}",
+         "expected at least 1 timed update and at least 0 warm-up updates, found --steps {} and "
+         "--warmup {}",
          steps, warmup);
   }
   if (settings.decentralized.adaptive_consensus.start_frac) {

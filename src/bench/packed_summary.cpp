@@ -15,9 +15,9 @@ namespace saddle::bench {
 namespace {
 
 constexpr double kMemoryShare = 0.9;
-constexpr int64_t kMostWorkers = 1000;  // as decentralized.num_models allows
+constexpr int64_t kMostWorkers = 1000;  // the bound of decentralized.num_models
 
-// What N workers need of the settings: their batch is one microbatch of each, and no checkpoint
+// Returns the settings for N workers: the batch is one microbatch of each worker, and no checkpoint
 // refers to an epoch.
 std::vector<std::string> overrides_for(const config::Settings& settings, int64_t workers) {
   const int64_t tokens =
@@ -30,17 +30,17 @@ std::vector<std::string> overrides_for(const config::Settings& settings, int64_t
           "training.checkpoint_epochs=null"};
 }
 
-// What decentralized.num_models allows, each once: its traces are named by it.
+// Every number must be allowed by decentralized.num_models and occur once: it names the traces.
 void check_numbers(const std::vector<int64_t>& numbers) {
   if (numbers.empty()) fail(ErrorKind::kUsage, "--num-models is empty");
   std::set<int64_t> seen;
   for (const int64_t workers : numbers) {
     if (workers < 1 || workers > kMostWorkers) {
-      fail(ErrorKind::kUsage, "--num-models has {}, but must be numbers from 1 to {}", workers,
+      fail(ErrorKind::kUsage, "--num-models has {}, but every number must be from 1 to {}", workers,
            kMostWorkers);
     }
     if (!seen.insert(workers).second) {
-      fail(ErrorKind::kUsage, "--num-models has {} a second time", workers);
+      fail(ErrorKind::kUsage, "--num-models has {} twice", workers);
     }
   }
 }
@@ -52,7 +52,7 @@ void check_settings_for(config::Settings settings, int64_t workers) {
   config::check_settings(settings);
 }
 
-// The row of a candidate in the summary.
+// Returns the row of a candidate in the summary.
 Json row_of(const config::Settings& settings, int64_t workers, PackedMode mode,
             const CandidateOutcome& outcome, const Path& trace) {
   Json row = {{"num_models", workers}, {"mode", mode_name(mode)}};
@@ -76,9 +76,9 @@ std::string seconds_text(const Json& seconds) {
   return fmt::format("{:.4f}", seconds.get<double>());
 }
 
-// How far two orders of the same sums may take a loss, relatively, after dozens of updates: a good
-// thousand roundings of 6e-8 in float32, and far more of float64's, where 1e-9 is still no
-// difference; under amp a few of 4e-3, of inputs that lie between two values of bf16.
+// Tolerance: the relative difference of a loss that two orders of the same sums may cause after
+// dozens of updates. In float32 a good thousand roundings of 6e-8; in float64 far more roundings,
+// as 1e-9 is still negligible; under amp a few of 4e-3, from inputs between two bf16 values.
 double tolerance_of(const config::RuntimeSettings& runtime) {
   if (runtime.amp) return 1e-2;
   return runtime.dtype == config::Precision::kFloat64 ? 1e-9 : 1e-4;
@@ -103,7 +103,7 @@ void compare_modes(const Json& sequential, Json& packed, double tolerance) {
   packed["loss_difference"] = largest;
   if (largest > tolerance) {
     packed["failure"] =
-        fmt::format("losses differ by {:.1e} from the sequential ones, more than rounding ({:.0e})",
+        fmt::format("losses differ from the sequential ones by {:.1e}, more than rounding ({:.0e})",
                     largest, tolerance);
     return;
   }
@@ -150,7 +150,7 @@ std::optional<Json> run_packed_benchmark(const config::Settings& settings,
       if (mode == PackedMode::kPacked) {
         compare_modes(rows[rows.size() - 2], rows.back(), tolerance_of(settings.runtime));
       }
-      write_json(options.output / "summary.json", summary);  // what there is survives the rest
+      write_json(options.output / "summary.json", summary);  // later failures leave these rows
     }
   }
   log.finish_progress();
@@ -185,7 +185,7 @@ std::string packed_table(const Json& summary) {
     cells.emplace_back(row["over_memory"].get<bool>() ? "over 90% of memory" : "");
     table.add(cells);
   }
-  return table.text() + "  seconds of parts from a pass of their own\n";
+  return table.text() + "  seconds of parts from a separate pass\n";
 }
 
 }  // namespace saddle::bench

@@ -1,4 +1,4 @@
-// One update of N workers in parts, packed or one worker after another.
+// One update of N workers, divided into parts; packed or one worker after another.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,11 @@ class PackedUpdate {
  public:
   PackedUpdate(backend::Context& context, const config::Settings& settings, PackedMode mode);
 
-  // A whole update as training does it; `step` counts from 1.
+  // Runs a whole update as in training; `step` counts from 1.
   void run(int64_t step);
 
-  // Its parts. Gradients of each worker's mean loss, and the losses; then the scales that clip
-  // them; then, in the order of the scheme, mixing and AdamW.
+  // Its parts: the gradients of each worker's mean loss, and the losses; then the scales that clip
+  // the gradients; then, in the order of the scheme, mixing and AdamW.
   void compute();
   void clip();
   void mix(int64_t step);
@@ -39,7 +39,7 @@ class PackedUpdate {
   PackedMode mode_;
   int64_t workers_;
   train::TrainedModel<T> trained_;
-  // What the execution sees: all workers, or one of them.
+  // The arenas of the execution: of all workers, or of one.
   backend::Arena<T> seen_weights_, seen_gradients_;
   std::unique_ptr<model::Execution<T>> execution_;
   std::vector<ops::AdamWSegment> segments_;

@@ -1,4 +1,4 @@
-// The rate of a large matrix product: what shares of the peak are shares of.
+// The rate of a large matrix product, the reference for shares of the peak.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace saddle::bench {
 
-// Operations per second of a product [size, size] x [size, size] of T, the best of `tries` after
-// one that is not timed.
+// Operations per second of a product [size, size] x [size, size] of T: the best of `tries` after an
+// untimed one.
 template <class T>
 double measure_product_peak(backend::Context& context, int64_t size, int tries) {
   const backend::Tensor<T> dy(context, 1, size, size);

@@ -1,4 +1,4 @@
-// What a profile says: operations by the time that they themselves took.
+// The summary of a profile: operations sorted by their self time.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@ struct ProfiledOperation {
   int64_t calls = 0;
   double total_seconds = 0;
   double self_seconds = 0;  // without the operations inside
-  double operations = 0;    // that the products need; 0: not counted
+  double operations = 0;    // floating-point operations of products; 0: not counted
 };
 
 struct ProfileSummary {
   double wall_seconds = 0;     // of the outermost regions: the updates
-  double covered_seconds = 0;  // of that, inside the operations; the sum of their self time
+  double covered_seconds = 0;  // the part inside operations: the sum of their self times
   std::vector<ProfiledOperation> operations;  // the largest self time first
 
   double covered_share() const { return wall_seconds > 0 ? covered_seconds / wall_seconds : 0; }
 };
 
-// All regions of the profile must have ended. The outermost ones are what is to be explained and no
-// operations themselves.
+// All regions of the profile must have ended. The outermost ones are the time to be explained, not
+// operations.
 ProfileSummary summarize(const backend::Profile& profile);
 
-// The summary for a record: wall_seconds, covered_share and operations, whose rates are null where
-// operations are not counted. `peak`: operations per second that are a share of 1.
+// The summary for a record: wall_seconds, covered_share and operations; their rates are null if
+// their work is not counted. `peak`: operations per second that correspond to a share of 1.
 Json to_json(const ProfileSummary& summary, double peak);
 
-// The table of such a record, the time between operations last.
+// The table of such a record; its last row is the time between operations.
 std::string profile_table(const Json& profile);
 
 }  // namespace saddle::bench

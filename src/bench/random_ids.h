@@ -10,7 +10,7 @@
 
 namespace saddle::bench {
 
-// `count` ids below model.vocab_size, all as likely, by runtime.seed and `stream`.
+// Returns `count` ids below model.vocab_size, all equally likely, from runtime.seed and `stream`.
 inline std::vector<int32_t> random_ids(const config::Settings& settings, int64_t count,
                                        uint64_t stream) {
   const RandomStream random(narrow<uint64_t>(settings.runtime.seed), RandomPurpose::kSampling,

@@ -16,13 +16,13 @@
 namespace saddle::bench {
 namespace {
 
-// ".NAME.log.tmp-4194304-0" has the longest name of the files that are called after a run;
+// ".NAME.log.tmp-4194304-0" is the longest file name that contains the name of a run;
 // "NAME.unfinished-2" is shorter.
 constexpr size_t kMaxNameBytes =
     NAME_MAX - std::string_view(".").size() - std::string_view(".log.tmp-4194304-0").size();
 constexpr std::string_view kOutputDir = "runtime.output_dir";
 
-// What a key is called in the name of a run, where its own last word is long.
+// Short names of keys in the name of a run, if their own last word is long.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kShortNames = {{
     {"optimizer.weight_decay", "wd"},
     {"optimizer.grad_clip", "clip"},
@@ -57,16 +57,15 @@ void check_axes(const std::vector<GridAxis>& axes) {
   std::set<std::string> keys;
   for (const GridAxis& axis : axes) {
     if (axis.key == kOutputDir) {
-      fail(ErrorKind::kUsage, "--grid {}: each run gets a directory of its own in --output",
-           kOutputDir);
+      fail(ErrorKind::kUsage, "--grid {}: each run gets its own directory in --output", kOutputDir);
     }
     if (!keys.insert(axis.key).second) {
-      fail(ErrorKind::kUsage, "--grid has {} a second time", axis.key);
+      fail(ErrorKind::kUsage, "--grid has {} twice", axis.key);
     }
   }
 }
 
-// Every combination of values, the last axis changing fastest.
+// Returns every combination of values; the last axis changes fastest.
 std::vector<std::vector<std::string>> combinations(const std::vector<GridAxis>& axes) {
   std::vector<std::vector<std::string>> all = {{}};
   for (const GridAxis& axis : axes) {
@@ -90,7 +89,7 @@ std::vector<std::string> overrides_of(const std::vector<GridAxis>& axes, const S
   return overrides;
 }
 
-// Runs that could not be told apart, by name or by what they do.
+// Refuses runs with the same name or the same settings.
 void check_different(const SweepRun& run, const config::Settings& settings,
                      const std::vector<std::pair<std::string, config::Settings>>& before) {
   for (const auto& [name, other] : before) {
@@ -104,7 +103,7 @@ void check_different(const SweepRun& run, const config::Settings& settings,
   }
 }
 
-// Where a name is too long for the system, its run would fail after those before it had trained.
+// Refuses names that are too long for the system: their runs would fail after others had trained.
 void check_length(const std::string& name) {
   if (name.size() <= kMaxNameBytes) return;
   fail(ErrorKind::kUsage,
@@ -120,15 +119,15 @@ Json settings_json(const SweepPlan& plan, const SweepRun& run) {
   return settings;
 }
 
-// The first run whose name differs, there and now: another order of the axes names the same runs
-// otherwise and would train all of them again.
+// Refuses names that differ from the recorded ones: another order of the axes gives the same runs
+// other names, so all of them would be trained again.
 void check_names(const Json& there, const SweepPlan& plan) {
   for (size_t i = 0; i < plan.runs.size() && i < there.size(); ++i) {
     const std::string name = there[i].value("name", "");
     if (name == plan.runs[i].name) continue;
     fail(ErrorKind::kConfig,
-         "'{}' holds this sweep with its --grid in another order: run {} is there '{}', now '{}'; "
-         "give them in that order, or choose a new --output",
+         "'{}' contains this sweep with its --grid in another order: run {} is '{}' there and '{}' "
+         "now; use that order, or choose a new --output",
          plan.directory.string(), i + 1, name, plan.runs[i].name);
   }
 }
@@ -143,7 +142,7 @@ void check_record(const Path& path, const SweepPlan& plan) try {
                         there.value(key, Json()).dump(), plan.identity.value(key, Json()).dump());
   }
   if (!list.empty()) {
-    fail(ErrorKind::kConfig, "'{}' holds another sweep: {}; choose a new --output",
+    fail(ErrorKind::kConfig, "'{}' contains another sweep: {}; choose a new --output",
          plan.directory.string(), list);
   }
   check_names(record.value("runs", Json::array()), plan);
@@ -204,7 +203,7 @@ SweepPlan plan_sweep(const std::vector<std::string>& configs,
     plan.runs.push_back(std::move(run));
   }
   plan.identity = config::recipe(loaded.front().second);
-  plan.identity["config"] = stem;  // which the names begin with
+  plan.identity["config"] = stem;  // the beginning of the names
   for (const GridAxis& axis : axes) {
     plan.identity.erase(axis.key);
     plan.identity["grid." + axis.key] = axis.values;

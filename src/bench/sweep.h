@@ -1,5 +1,5 @@
-// A grid of complete trainings: which runs there are, how each is named and started, and how far
-// each is. Nothing here starts a process; sweep_run.h does, one after another.
+// A grid of complete trainings: its runs, their names, commands and progress. Nothing here starts a
+// process; sweep_run.h does, one after another.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace saddle::bench {
 
-// One setting of the grid and the values that it takes, as they were typed.
+// One setting of the grid and its values, as typed.
 struct GridAxis {
   std::string key;
   std::vector<std::string> values;
@@ -34,36 +34,37 @@ struct SweepPlan {
   Json identity;  // the recipe without the keys of the grid, config: the stem, grid.KEY: values
 };
 
-// The runs of a grid in `directory`. A run's name is the stem of the first of `configs` ("sweep"
-// without any), then for each axis the short name of its key (docs/guides/benchmarking.md) and the
-// value; what could not stand in a file name becomes "_". Every combination is loaded and checked.
-// Errors: kUsage for no axis, a key that comes twice, runtime.output_dir as a key, and runs of one
-// name or of the same settings; those of config::load_settings.
+// Plans the runs of a grid in `directory`. The name of a run is the stem of the first of `configs`
+// ("sweep" without any), then for each axis the short name of its key
+// (docs/guides/benchmarking.md) and the value; characters unsuitable for file names become "_".
+// Every combination is loaded and checked. Errors: kUsage for no axis, a repeated key,
+// runtime.output_dir as a key, and runs with the same name or settings; those of
+// config::load_settings.
 SweepPlan plan_sweep(const std::vector<std::string>& configs,
                      const std::vector<std::string>& overrides, const std::vector<GridAxis>& axes,
                      const Path& directory);
 
-// The words after "saddle" that train a run, or continue it where it was.
+// Returns the words after "saddle" that train a run, or continue it.
 std::vector<std::string> train_words(const SweepPlan& plan, const SweepRun& run);
 
 enum class RunProgress { kWaiting, kUnfinished, kFinished };
 
-// By what is in its directory: nothing, a run, or a run with its result.json.
+// Determined by the contents of its directory: nothing, a run, or a run with its result.json.
 RunProgress run_progress(const SweepRun& run);
 
-// Writes DIR/sweep.json, by which later calls know the sweep: {identity, runs: [{name, settings}]}.
-// To be called under the lock of the directory. Errors: kConfig when it already holds another
-// sweep, with the names of the settings that differ, or this one with its axes in another order;
-// kIo.
+// Writes DIR/sweep.json, by which later calls recognize the sweep: {identity, runs: [{name,
+// settings}]}. The caller must hold the lock of the directory. Errors: kConfig if it already
+// contains another sweep, naming the settings that differ, or this one with its axes in another
+// order; kIo.
 void claim_sweep_directory(const SweepPlan& plan);
 
-// The row of a run in a summary: name, directory, settings {key: value as typed}, status
-// ("finished", "unfinished", "waiting") and of a finished run steps, tokens, train_loss,
-// subset_loss, best_loss, validation_loss, tokens_per_second and seconds of its result.json (null:
-// not there or not finite). Errors: kIo, kData for a damaged result.
+// Returns the row of a run in a summary: name, directory, settings {key: value as typed}, status
+// ("finished", "unfinished", "waiting") and for a finished run step, tokens, train_loss,
+// subset_loss, best_loss, validation_loss, tokens_per_second and seconds from its result.json
+// (null: missing or not finite). Errors: kIo, kData for a damaged result.
 Json sweep_row(const SweepPlan& plan, const SweepRun& run);
 
-// summary.json of rows, the same as a table for programs, and for people.
+// The summary.json of these rows; the same as a table for programs, and as one for people.
 Json sweep_summary(const SweepPlan& plan, const Json& rows);
 std::string sweep_csv(const Json& summary);
 std::string sweep_table(const Json& summary);

@@ -14,7 +14,7 @@
 namespace saddle::bench {
 namespace {
 
-constexpr double kLookSeconds = 2;     // between two looks at the metrics of a run
+constexpr double kLookSeconds = 2;     // between two reads of the metrics of a run
 constexpr int64_t kTailBytes = 16384;  // more than two lines of metrics
 
 bool has_state(const Path& directory) {
@@ -23,7 +23,7 @@ bool has_state(const Path& directory) {
   });
 }
 
-// Where a run is, from the last whole line of its metrics; empty when there is none.
+// Returns the progress of a run, from the last complete line of its metrics; empty without one.
 std::string where_it_is(const Path& metrics) {
   try {
     const InputFile file(metrics);
@@ -38,14 +38,14 @@ std::string where_it_is(const Path& metrics) {
     if (!line.is_object() || !line.contains("step") || !line.contains("loss")) return {};
     return fmt::format(", step {}, loss {}", line["step"].dump(), line["loss"].dump());
   } catch (const Error&) {
-    return {};  // not there yet
+    return {};  // no metrics yet
   }
 }
 
-// What a process that did not succeed says of itself, without the words before every error.
+// Returns the message of a failed process, without the prefix of every error.
 std::string failure_of(const ProcessResult& result) {
   if (result.signal != 0) return fmt::format("ended by signal {}", result.signal);
-  if (result.exit_code == kExitStopped) return "stopped by a signal of its own";
+  if (result.exit_code == kExitStopped) return "stopped by a signal to this run alone";
   const std::string words = result.last_words();
   constexpr std::string_view kPrefix = "saddle: error: ";
   return words.starts_with(kPrefix) ? words.substr(kPrefix.size()) : words;
@@ -79,7 +79,7 @@ class Sweep {
   }
 
  private:
-  // Returns 0 when the run is finished, else the exit code of its failure.
+  // Returns 0 if the run is finished, otherwise the exit code of its failure.
   int train(size_t index) {
     const SweepRun& run = plan_.runs[index];
     Json& row = rows_[index];
@@ -91,7 +91,7 @@ class Sweep {
       const ProcessResult result = start_(train_words(plan_, run), watched(index));
       write_file_atomically(log_file, result.output + result.errors);
       if (!result.succeeded() && stop_() != 0) {
-        code = kExitStopped;  // also when it was told before it could save
+        code = kExitStopped;  // also if the signal came before it could save
       } else if (!result.succeeded()) {
         code = result.signal != 0 ? exit_code(ErrorKind::kInternal) : result.exit_code;
         failure = failure_of(result);
@@ -117,7 +117,7 @@ class Sweep {
     return code;
   }
 
-  // The wish to stop; on the way it says where the run is.
+  // Returns the stop function for a run; calling it also reports the progress of the run.
   std::function<int()> watched(size_t index) {
     const SweepRun& run = plan_.runs[index];
     const std::string what =
@@ -168,7 +168,7 @@ class Sweep {
 void set_aside_what_cannot_go_on(const SweepRun& run, Log& log) {
   if (run_progress(run) != RunProgress::kUnfinished || has_state(run.directory)) return;
   const FileLock lock(run.directory / "lock",
-                      fmt::format("beginning '{}' again", run.directory.string()));
+                      fmt::format("restarting '{}'", run.directory.string()));
   Path aside = run.directory;
   aside += kSetAside;
   for (int64_t i = 2; std::filesystem::exists(file_status(aside)); ++i) {
@@ -177,7 +177,7 @@ void set_aside_what_cannot_go_on(const SweepRun& run, Log& log) {
   }
   std::filesystem::rename(run.directory, aside);
   flush_directory(run.directory.parent_path());
-  log.info("{} ended before it had a state and begins again; what it left is in {}", run.name,
+  log.info("{} ended before it had a state, so it starts again; its old files are in {}", run.name,
            aside.string());
 }
 
@@ -185,7 +185,7 @@ ProcessResult start_training(const std::vector<std::string>& words,
                              const std::function<int()>& stop) {
   std::vector<std::string> training = words;
   training.insert(training.end(), {"--parent", std::to_string(this_process())});
-  // The same signal: another one may be ignored there.
+  // The same signal: the training may ignore another one.
   return run_this_program(training, {.pass_signal = stop});
 }
 

@@ -1,4 +1,4 @@
-// What a sweep found, for programs and for people.
+// The results of a sweep, for programs and for people.
 #include <fmt/format.h>
 
 #include <array>

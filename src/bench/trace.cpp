@@ -17,7 +17,7 @@ std::string metadata(const char* what, int64_t thread, const Json& args) {
       .dump();
 }
 
-// Microseconds with all digits of the nanoseconds, so that spans nest in the file as they did.
+// Microseconds with all digits of the nanoseconds, so that spans also nest in the file.
 std::string microseconds(int64_t nanoseconds) {
   return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
 }
@@ -31,7 +31,7 @@ Trace::Trace(const std::string& process) : process_(process) {
 Trace::Trace(const std::string& process, const backend::Profile& profile) : process_(process) {
   for (int thread = 0; thread < profile.threads(); ++thread) {
     Track track{fmt::format("thread {}", thread), {}};
-    if (thread == 0) {  // before the shares in them, which may take the same nanoseconds
+    if (thread == 0) {  // before the shares inside them, which may span the same nanoseconds
       for (const backend::Profile::Region& region : profile.regions()) {
         track.events.push_back(
             {region.name, region.group, region.begin, region.end, region.operations});

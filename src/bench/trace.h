@@ -16,14 +16,14 @@ namespace saddle::bench {
 
 class Trace {
  public:
-  // Time begins now, with one track, of the process's name.
+  // Time starts now. There is one track, with the name of the process.
   explicit Trace(const std::string& process);
-  // One track for each thread of a profile: regions on the first, below them and on the others what
-  // the threads did of parallel loops and products. Names are taken, not copied.
+  // One track for each thread of a profile: the first shows the regions, and every track the shares
+  // of its thread in parallel loops and products. Names are referenced, not copied.
   Trace(const std::string& process, const backend::Profile& profile);
 
   double now() const { return watch_.seconds(); }
-  // A span in seconds, as of now(), on the first track. `name` must outlive the trace.
+  // Adds a span to the first track; seconds are those of now(). `name` must outlive the trace.
   void add(std::string_view name, double begin, double end);
 
   void write(const Path& path) const;

@@ -21,7 +21,7 @@ UpdateSource::UpdateSource(const config::Settings& settings, DataMode mode)
     return;
   }
   cache_.emplace(train::open_cache(settings));
-  // The last block looks one token ahead.
+  // The last block needs one token more, its last target.
   const int64_t held = (cache_->tokens(data::Split::kTrain) - 1) / context_length_;
   const int64_t budget = train::EpochPlan(settings).total_blocks();
   options_ = {.context_length = context_length_,
@@ -31,8 +31,8 @@ UpdateSource::UpdateSource(const config::Settings& settings, DataMode mode)
               .prefetch = settings.data.prefetch};
   if (options_.total_blocks < blocks_) {
     fail(ErrorKind::kData,
-         "an update takes {} sequences of {} tokens, but the budget has {} and the token cache "
-         "'{}' {}: lower training.batch_tokens, or prepare a larger cache",
+         "an update needs {} sequences of {} tokens, but the budget has {} and the token cache "
+         "'{}' has {}: lower training.batch_tokens, or prepare a larger cache",
          blocks_, context_length_, budget, settings.data.cache, held);
   }
   begin();

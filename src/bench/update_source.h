@@ -1,4 +1,4 @@
-// The full batches that benchmark-worker runs: as training reads them, or random ids.
+// The full batches for benchmark-worker: read as in training, or random ids.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ enum class DataMode { kReal, kSynthetic };
 
 class UpdateSource {
  public:
-  // Real: the blocks of the budget, or as many as data.cache holds, in training's order, read as
-  // data.prefetch says. Synthetic: the same random ids in every update. Errors: those of
-  // train::open_cache and data::TrainingLoader; kData when that is less than one update.
+  // Real: the blocks of the budget, or as many as data.cache has, in the order of training, read
+  // according to data.prefetch. Synthetic: the same random ids in every update. Errors: those of
+  // train::open_cache and data::TrainingLoader; kData if there are fewer blocks than in one update.
   UpdateSource(const config::Settings& settings, DataMode mode);
 
-  // Writes the next training.batch_tokens targets. When fewer are left, begins again.
+  // Writes the next training.batch_tokens targets. If fewer are left, starts from the beginning.
   void next(train::UpdateBatch& batch);
 
  private:

@@ -40,13 +40,13 @@ void check_options(const WorkerOptions& options) {
   if (options.warmup < 0 || options.steps < 1 || options.windows < 1 ||
       options.windows > kMostWindows) {
     fail(ErrorKind::kUsage,
-         "expected at least 0 updates for warming up, 1 update in a window and 1 to {} windows, "
+         "expected at least 0 warm-up updates, 1 update in a window and 1 to {} windows, "
          "found --warmup {}, --steps {} and --windows {}",
          kMostWindows, options.warmup, options.steps, options.windows);
   }
 }
 
-// Which implementation of an operation runs.
+// Returns the implementations of operations that run.
 template <class T>
 Json kernels(const config::Settings& settings) {
   return {
@@ -78,7 +78,7 @@ class Worker {
     }
   }
 
-  // Nothing when it was stopped.
+  // Returns nothing if it was stopped.
   std::optional<Json> run() {
     const double startup = watch_.seconds();
     Window warmup;
@@ -142,7 +142,7 @@ class Worker {
     return {{"tokens_per_second", median(each)}, {"windows", list}};
   }
 
-  // False when it was stopped.
+  // Returns false if it was stopped.
   bool run_updates(const std::string& what, int64_t count, Window& window) {
     for (int64_t i = 1; i <= count; ++i) {
       if (stop_() != 0) return false;
@@ -206,15 +206,15 @@ bool is_file(const Path& output) {
   return write_target(output).kind == WriteTarget::Kind::kFile;
 }
 
-// What cannot be written is found before the measurement and not after it.
+// Checks before the measurement that the output can be written.
 void check_output(const WorkerOptions& options) {
   if (options.output.has_parent_path()) make_directories(options.output.parent_path());
   const AtomicFile record(options.output);
   if (!options.profile) return;
   if (!is_file(options.output)) {
     fail(ErrorKind::kUsage,
-         "--profile writes a trace beside --output, but '{}' is no ordinary file and has nothing "
-         "beside it: give the name of a file",
+         "--profile writes a trace next to --output, but '{}' is not a regular file: give the name "
+         "of a file",
          options.output.string());
   }
   const AtomicFile trace(trace_path(options.output));

@@ -1,4 +1,4 @@
-// Names and config.json, both ways.
+// Names and config.json, in both directions.
 #include "model/hugging_face.h"
 
 #include <algorithm>
@@ -27,9 +27,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kBlockNam
     {"ffn.down_proj.weight", "mlp.down_proj.weight"},
 }};
 
-// Fields of Transformers' other architectures, and of models derived from Llama, that change what
-// is computed; each with the value that leaves it a Llama. Fields that only concern training there
-// (dropout, initializer_range) or how it is run are ignored.
+// Fields of other architectures in Transformers, and of models derived from Llama, that change the
+// computation; each with the value for which the model is still a Llama. Fields that only concern
+// training (dropout, initializer_range) or execution in Transformers are ignored.
 std::vector<std::pair<std::string_view, Json>> plain_fields(const config::ModelSettings& model) {
   return {{"hidden_act", "silu"},
           {"hidden_activation", "silu"},
@@ -63,7 +63,7 @@ std::vector<std::pair<std::string_view, Json>> plain_fields(const config::ModelS
           {"query_pre_attn_scalar", model.head_dim()}};
 }
 
-// Fields that change what is computed by being there.
+// Fields whose presence changes the computation.
 constexpr std::array<const char*, 12> kForeignFields{"text_config",
                                                      "vision_config",
                                                      "audio_config",
@@ -86,19 +86,18 @@ void check_plain_llama(const HuggingFaceFields& fields, const config::ModelSetti
     fields.refuse("quantization_config", "weights that are not quantized");
   }
   if (fields.has("sliding_window") && fields.size("sliding_window", 0) < model.context_length) {
-    fields.refuse("sliding_window",
-                  fmt::format("a window over all of max_position_embeddings ({}) alone",
-                              model.context_length));
+    fields.refuse("sliding_window", fmt::format("a window over all of max_position_embeddings ({})",
+                                                model.context_length));
   }
   if (!fields.has("layer_types")) return;
   const Json& types = fields.at("layer_types");
   if (!types.is_array() ||
       !std::ranges::all_of(types, [](const Json& type) { return type == "full_attention"; })) {
-    fields.refuse("layer_types", "\"full_attention\" in all layers alone");
+    fields.refuse("layer_types", "\"full_attention\" in all layers");
   }
 }
 
-// The settings of a model have ranges, whoever says them.
+// Settings from a config.json must be in their ranges, like all others.
 void check_ranges(const config::ModelSettings& model, std::string_view where) {
   config::Settings settings;
   settings.model = model;
@@ -166,11 +165,11 @@ Json hugging_face_config(const config::ModelSettings& model,
 config::ModelSettings settings_from_hugging_face(const Json& config, std::string_view where) {
   if (!config.is_object()) fail(ErrorKind::kData, "{}: an object was expected", where);
   const HuggingFaceFields fields(config, where);
-  if (!fields.has("model_type")) fields.refuse("model_type", "\"llama\" alone");
+  if (!fields.has("model_type")) fields.refuse("model_type", "\"llama\"");
   fields.only("model_type", "llama");
   if (fields.has("architectures") &&
       fields.at("architectures") != Json::array({"LlamaForCausalLM"})) {
-    fields.refuse("architectures", "[\"LlamaForCausalLM\"] alone");
+    fields.refuse("architectures", "[\"LlamaForCausalLM\"]");
   }
 
   config::ModelSettings model;
@@ -182,13 +181,13 @@ config::ModelSettings settings_from_hugging_face(const Json& config, std::string
   model.context_length = fields.size("max_position_embeddings", 2048);
   model.norm_eps = fields.positive("rms_norm_eps", 1e-6);
   if (fields.size("num_key_value_heads", model.heads) != model.heads) {
-    fields.refuse("num_key_value_heads",
-                  fmt::format("as many as num_attention_heads ({}): no grouped keys and values",
-                              model.heads));
+    fields.refuse(
+        "num_key_value_heads",
+        fmt::format("num_attention_heads ({}), without grouped keys and values", model.heads));
   }
   if (model.width % model.heads != 0 || model.head_dim() % 2 != 0) {
     fields.refuse("hidden_size",
-                  fmt::format("a multiple of 2 * num_attention_heads (2 * {})", model.heads));
+                  fmt::format("multiples of 2 * num_attention_heads (2 * {})", model.heads));
   }
   if (fields.size("head_dim", model.head_dim()) != model.head_dim()) {
     fields.refuse("head_dim",

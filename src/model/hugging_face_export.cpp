@@ -1,4 +1,4 @@
-// Writing a folder.
+// Writes a folder in the Hugging Face layout.
 #include <filesystem>
 
 #include "base/staged_directory.h"
@@ -9,10 +9,10 @@
 namespace saddle::model {
 namespace {
 
-// Token pieces go through the tokenizer exactly as SentencePiece makes them, and nothing is put in
-// front: training separates documents by eos and uses no bos. Names of special tokens in a text are
-// text, as they are for saddle. Transformers 5 makes another normalizer for a LlamaTokenizer than
-// tokenizer.json says, so the general class is named where there is that file.
+// The tokenizer produces exactly the pieces of SentencePiece and adds no bos: training separates
+// documents by eos and uses no bos. Names of special tokens in a text are read as text, as in
+// saddle. Transformers 5 gives a LlamaTokenizer another normalizer than tokenizer.json specifies,
+// so if that file exists, the general class is named.
 Json tokenizer_config(const config::ModelSettings& model, const HuggingFaceTokenizer& tokenizer) {
   const auto piece = [](int64_t id, const std::string& text) {
     return id >= 0 ? Json(text) : Json(nullptr);

@@ -10,7 +10,7 @@
 
 namespace saddle::model {
 
-// The fields of an object; one that is missing or null has its default. Errors: kData, naming
+// The fields of an object; a field that is missing or null has its default. Errors: kData, naming
 // `where` and the field.
 class HuggingFaceFields {
  public:
@@ -24,31 +24,31 @@ class HuggingFaceFields {
   }
   const Json& at(std::string_view name) const { return json_[std::string(name)]; }
 
-  // `allowed` goes on after "but saddle reads".
+  // `allowed` completes the sentence "but saddle supports only ...".
   [[noreturn]] void refuse(std::string_view name, std::string_view allowed) const {
-    fail(ErrorKind::kData, "{}: {} is {}, but saddle reads {}", where_, name,
+    fail(ErrorKind::kData, "{}: {} is {}, but saddle supports only {}", where_, name,
          json_.contains(std::string(name)) ? json_text(at(name)) : "missing", allowed);
   }
 
   int64_t size(std::string_view name) const {
-    if (!has(name)) refuse(name, "models that say it");
+    if (!has(name)) refuse(name, "models with this field");
     return size(name, 0);
   }
   int64_t size(std::string_view name, int64_t missing) const {
     if (!has(name)) return missing;
-    if (!at(name).is_number_integer() || at(name) < 1) refuse(name, "a positive integer there");
+    if (!at(name).is_number_integer() || at(name) < 1) refuse(name, "positive integers");
     return at(name).get<int64_t>();
   }
   double positive(std::string_view name, double missing) const {
     if (!has(name)) return missing;
     if (!at(name).is_number() || !(at(name).get<double>() > 0)) {
-      refuse(name, "a positive number there");
+      refuse(name, "positive numbers");
     }
     return at(name).get<double>();
   }
   // Refuses any value but `allowed`, which is also the default.
   void only(std::string_view name, const Json& allowed) const {
-    if (has(name) && at(name) != allowed) refuse(name, json_text(allowed) + " alone");
+    if (has(name) && at(name) != allowed) refuse(name, json_text(allowed));
   }
 
  private:

@@ -12,8 +12,8 @@ namespace {
 constexpr std::array<const char*, 2> kObjects = {"rope_parameters", "rope_scaling"};
 constexpr const char* kTheta = "rope_theta";
 
-// The base of the angles. It stands at the top level or, in newer files, under rope_parameters;
-// where it stands several times, all must agree.
+// The base of the angles. It is at the top level or, in newer files, under rope_parameters; if it
+// occurs several times, all values must agree.
 class Theta {
  public:
   void read(const HuggingFaceFields& fields) {
@@ -33,7 +33,7 @@ class Theta {
   std::string place_;
 };
 
-// Fields that may say in other words that the rope is plain.
+// Fields that may also describe plain rope, with the values that do.
 struct PlainValue {
   std::string_view name;
   Json value;
@@ -64,7 +64,7 @@ std::vector<PlainValue> plain_values(double theta, int64_t head_dim, int64_t pos
           {"original_max_position_embeddings", positions}};
 }
 
-// Whether a field beside the objects is about positions: by a word of its name.
+// Whether a field outside the objects is about positions, judging by the words of its name.
 bool about_positions(std::string name) {
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (name == "position_embedding_type" || name == "original_max_position_embeddings") return true;
@@ -85,7 +85,7 @@ void check_plain(const HuggingFaceFields& fields, const std::string& name,
                  const std::vector<PlainValue>& plain) {
   if (name == kTheta) return;
   const auto known = std::ranges::find(plain, name, &PlainValue::name);
-  if (known == plain.end()) fields.refuse(name, "plain rope alone, without this field");
+  if (known == plain.end()) fields.refuse(name, "plain rope, without this field");
   fields.only(name, known->value);
 }
 
@@ -93,7 +93,7 @@ void check_plain(const HuggingFaceFields& fields, const std::string& name,
 
 double rope_theta_of(const HuggingFaceFields& config, int64_t head_dim) {
   const auto inside = [&](const char* name) {
-    if (!config.at(name).is_object()) config.refuse(name, "an object there");
+    if (!config.at(name).is_object()) config.refuse(name, "an object");
     return fmt::format("{}: {}", config.where(), name);
   };
   Theta theta;

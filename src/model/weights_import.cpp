@@ -24,7 +24,7 @@ constexpr const char* kConfigName = "config.json";
 
 constexpr const char* kHead = "lm_head.weight";  // the output matrix
 
-// The names under which a file holds the parameters.
+// The names of the parameters in a file.
 class StoredNames {
  public:
   explicit StoredNames(const StoredTensors& tensors) {
@@ -34,7 +34,7 @@ class StoredNames {
   }
 
   bool hugging_face() const { return hugging_face_; }
-  // Whether a matrix that is the embedding and the output has the name of the output.
+  // Whether the matrix that is both embedding and output has only the name of the output.
   bool head_alone() const { return head_alone_; }
 
   std::string operator()(const std::string& canonical) const {
@@ -56,7 +56,7 @@ const TensorEntry& matrix(const StoredTensors& tensors, const std::string& name)
   return entry;
 }
 
-// The sizes that the tensors themselves tell. Heads, eps and theta stay as in `model`.
+// Returns `model` with the sizes of the stored tensors. Heads, eps and theta remain unchanged.
 config::ModelSettings with_stored_sizes(const StoredTensors& tensors, const StoredNames& name,
                                         config::ModelSettings model) {
   const TensorEntry& embedding = matrix(tensors, name("embedding.weight"));
@@ -73,7 +73,7 @@ config::ModelSettings with_stored_sizes(const StoredTensors& tensors, const Stor
   return model;
 }
 
-// Every number in range and the sizes as settings allow them.
+// Checks that every number is in range and that the sizes are allowed as settings.
 void check_model(const config::ModelSettings& model, const std::string& where) {
   config::Settings settings;
   config::apply_yaml(settings_fragment(model), where + ", as settings", settings);
@@ -84,7 +84,7 @@ bool ignored(const std::string& name) {
   return name.ends_with(".rotary_emb.inv_freq");  // a table that old versions stored
 }
 
-// Tensors that the model does not have: biases, adapters, the weights of another architecture.
+// Refuses tensors that the model does not have: biases, adapters, weights of another architecture.
 void check_no_others(const StoredTensors& tensors, const tensor::Layout& layout,
                      const StoredNames& stored_name) {
   std::vector<std::string> known;
@@ -96,19 +96,19 @@ void check_no_others(const StoredTensors& tensors, const tensor::Layout& layout,
     if (std::binary_search(known.begin(), known.end(), name) || ignored(name)) continue;
     if (stored_name.hugging_face() && name == kHead) continue;
     fail(ErrorKind::kData,
-         "{}: tensor {} is not one of this model, which saddle cannot run with it", tensors.where(),
-         name);
+         "{}: tensor {} is not one of this model; saddle cannot run a model with it",
+         tensors.where(), name);
   }
 }
 
-// saddle's output matrix is its embedding: another one cannot be imported.
+// saddle uses the embedding as output matrix, so a different output matrix cannot be imported.
 void check_head(const StoredTensors& tensors, const StoredNames& stored_name, bool said_untied) {
   const std::string head = kHead;
   const std::string embedding = hugging_face_name("embedding.weight");
   if (stored_name.head_alone()) {
     if (!said_untied) return;
     fail(ErrorKind::kData,
-         "{}: tie_word_embeddings is false and there is no {}: {} alone is taken for both where "
+         "{}: tie_word_embeddings is false and there is no {}: {} is used for both only if "
          "tie_word_embeddings is true",
          tensors.where(), embedding, head);
   }
@@ -162,12 +162,12 @@ ImportedWeights import_weights(const Path& input, const Path& output,
     return std::filesystem::absolute(path).lexically_normal();
   };
   if (settings_output && normal(*settings_output) == normal(output)) {
-    fail(ErrorKind::kUsage, "'{}' cannot take both the weights and the settings", output.string());
+    fail(ErrorKind::kUsage, "'{}' cannot hold both the weights and the settings", output.string());
   }
   const bool folder = std::filesystem::is_directory(input);
   const Path config_path = (folder ? input : input.parent_path()) / kConfigName;
   if (folder && !std::filesystem::exists(config_path)) {
-    fail(ErrorKind::kData, "'{}' holds no {}: a folder in the Hugging Face layout has one",
+    fail(ErrorKind::kData, "'{}' contains no {}: a folder in the Hugging Face layout has one",
          input.string(), kConfigName);
   }
   ImportedWeights result;
@@ -178,7 +178,7 @@ ImportedWeights import_weights(const Path& input, const Path& output,
     // LlamaConfig's own default is false.
     said_untied = !config.contains("tie_word_embeddings") || config["tie_word_embeddings"] != true;
   };
-  if (folder) read_config();  // what it refuses is said before the tensors are opened
+  if (folder) read_config();  // refuses models before the tensors are opened
   const StoredTensors tensors(input);
   const StoredNames stored_name(tensors);
   const bool hugging_face = stored_name.hugging_face();
@@ -194,13 +194,12 @@ ImportedWeights import_weights(const Path& input, const Path& output,
   check_no_others(tensors, layout, stored_name);
   if (hugging_face) check_head(tensors, stored_name, said_untied);
 
-  std::optional<AtomicFile>
-      settings;  // opened first, so that what cannot be made leaves no weights
+  std::optional<AtomicFile> settings;  // opened first, so that a failure leaves no weights
   if (settings_output) {
     if (!result.model) {
       fail(ErrorKind::kData,
-           "{} does not say how many attention heads the model has, and no {} lies beside it: its "
-           "settings cannot be written",
+           "{} does not give the number of attention heads of the model, and there is no {} next "
+           "to it: its settings cannot be written",
            input.string(), kConfigName);
     }
     settings.emplace(*settings_output);
@@ -232,7 +231,7 @@ std::string settings_fragment(const config::ModelSettings& model) {
     if (field.section != "model") continue;
     text += fmt::format("  {}: {}\n", field.name, config::yaml_text(field.write(settings)));
   }
-  // An update of about the default number of targets in microbatches that divide it.
+  // An update of about the default number of targets, divided into equal microbatches.
   std::string training;
   const config::TrainingSettings& usual = settings.training;
   if (usual.batch_tokens % (usual.micro_batch_size * model.context_length) != 0) {
@@ -243,7 +242,7 @@ std::string settings_fragment(const config::ModelSettings& model) {
     training += fmt::format("  micro_batch_size: {}\n  batch_tokens: {}\n", piece,
                             pieces * piece * model.context_length);
   }
-  // A model so small that its virtual epoch would be shorter than one sequence.
+  // The virtual epoch of a very small model would be shorter than one sequence.
   if (config::epoch_targets(settings) < static_cast<double>(model.context_length)) {
     training += fmt::format("  epoch_tokens: {}\n", model.context_length);
   }

@@ -144,7 +144,7 @@ TEST(PackedBenchmark, RefusesWrongNumbersOfWorkersBeforeAnyRuns) {
   for (const auto& [numbers, message] : std::vector<std::pair<std::string, std::string>>{
            {"2 0", "--num-models: '0' is not"},
            {"2 1001", "'1001' is not an integer from 1 to 1000"},
-           {"2 3 2", "has 2 a second time"}}) {
+           {"2 3 2", "has 2 twice"}}) {
     const ProgramResult result =
         run_saddle("benchmark-packed --num-models " + numbers + " --output " +
                    (directory / "out").string() + kSmallWorkers);

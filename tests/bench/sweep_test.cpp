@@ -84,7 +84,7 @@ TEST(Sweep, RefusesGridsBeforeAnythingRuns) {
                  [&] { plan_sweep({sweep.config.string()}, {}, axes, sweep.output); });
   };
   refuse({}, ErrorKind::kUsage, "at least one --grid");
-  refuse({"optimizer.lr=1", "optimizer.lr=2"}, ErrorKind::kUsage, "optimizer.lr a second time");
+  refuse({"optimizer.lr=1", "optimizer.lr=2"}, ErrorKind::kUsage, "optimizer.lr twice");
   refuse({"optimizer.lr=0.1,0.1"}, ErrorKind::kUsage, "the name '20m-lr0.1'");
   refuse({"optimizer.lr=0.1,0.10"}, ErrorKind::kUsage, "are the same training");
   refuse({"runtime.output_dir=a,b"}, ErrorKind::kUsage, "runtime.output_dir");

@@ -123,8 +123,8 @@ TEST(Tuner, SaysWhatTheBudgetEnded) {
   campaign.benchmark.budget_seconds = 5;
   campaign.ends["given"] = {.kind = CandidateEnd::Kind::kTimedOut, .failure = "over 5 s"};
   const Json rows = campaign.tune().summary["rows"];
-  EXPECT_THAT(rows[0]["failure"].get<std::string>(), HasSubstr("left of the budget"));
-  EXPECT_EQ(rows[1]["failure"], "the budget was spent");
+  EXPECT_THAT(rows[0]["failure"].get<std::string>(), HasSubstr("rest of the budget"));
+  EXPECT_EQ(rows[1]["failure"], "the budget was used up");
 }
 
 TEST(Tuner, TriesThreadsAndWhatTheRestAllows) {

@@ -1,4 +1,4 @@
-// What a config.json may say about the model beside its sizes.
+// Fields of a config.json other than the sizes of the model.
 #include <gtest/gtest.h>
 
 #include "model/hugging_face.h"
@@ -16,7 +16,7 @@ constexpr config::ModelSettings kSmall{.vocab_size = 11,
                                        .norm_eps = 1e-6,
                                        .rope_theta = 50000};
 
-// config.json of kSmall with the fields of `changes` put in; null removes one.
+// Returns the config.json of kSmall with the fields of `changes`; null removes a field.
 Json changed(const Json& changes) {
   Json config = hugging_face_config(kSmall, nullptr);
   for (const auto& [key, value] : changes.items()) {
@@ -46,7 +46,7 @@ TEST(HuggingFaceConfig, EverythingAboutRopeIsUnderstoodOrRefusedByName) {
       {R"({"rotary_emb_base": 10000})", {"it: rotary_emb_base is 10000", "50000"}},
       {R"({"rotary_emb_base": 50000, "rope_theta": null, "rope_parameters": null})",
        {"rotary_emb_base is 50000", "10000"}},
-      {R"({"rotary_dim": 2})", {"it: rotary_dim is 2", "4 alone"}},
+      {R"({"rotary_dim": 2})", {"it: rotary_dim is 2", "only 4"}},
       {R"({"rope_interleaved": true})", {"it: rope_interleaved is true"}},
       {R"({"no_rope_layers": [1, 0]})", {"it: no_rope_layers is [1,0]"}},
       {R"({"rope_local_base_freq": 10000.0})", {"it: rope_local_base_freq"}},
@@ -89,7 +89,7 @@ TEST(HuggingFaceConfig, EverythingAboutRopeIsUnderstoodOrRefusedByName) {
 
 TEST(HuggingFaceConfig, FieldsThatChangeTheModelAreRefused) {
   expect_refused({
-      {R"({"qk_norm": true})", {"it: qk_norm is true", "false alone"}},
+      {R"({"qk_norm": true})", {"it: qk_norm is true", "only false"}},
       {R"({"logit_scale": 0.0625})", {"it: logit_scale is 0.0625"}},
       {R"({"logits_scaling": 8.0})", {"it: logits_scaling is 8.0"}},
       {R"({"embedding_multiplier": 12.0})", {"it: embedding_multiplier"}},
@@ -97,7 +97,7 @@ TEST(HuggingFaceConfig, FieldsThatChangeTheModelAreRefused) {
       {R"({"attention_multiplier": 0.1})", {"it: attention_multiplier is 0.1", "without"}},
       {R"({"final_logit_softcapping": 30.0})", {"it: final_logit_softcapping"}},
       {R"({"attn_logit_softcapping": 50.0})", {"it: attn_logit_softcapping"}},
-      {R"({"query_pre_attn_scalar": 256})", {"it: query_pre_attn_scalar", "4 alone"}},
+      {R"({"query_pre_attn_scalar": 256})", {"it: query_pre_attn_scalar", "only 4"}},
       {R"({"clip_qkv": 8.0})", {"it: clip_qkv"}},
       {R"({"sliding_window": 8})", {"it: sliding_window is 8", "(20)"}},
       {R"({"layer_types": ["full_attention", "sliding_attention"]})", {"it: layer_types"}},

@@ -64,7 +64,7 @@ class HuggingFace : public ::testing::Test {
     write_json(folder_ / "config.json", changed);
   }
 
-  // All tensors of the folder's file as they are stored, for tests that write others.
+  // Returns all tensors of the folder's file as stored, for tests that write others.
   struct Stored {
     TensorEntry entry;
     std::string bytes;
@@ -167,7 +167,7 @@ TEST_F(HuggingFace, EveryTensorHoldsItsOwnParameter) {
   }
 }
 
-TEST_F(HuggingFace, ConfigSaysWhatTheModelIs) {
+TEST_F(HuggingFace, ConfigDescribesTheModel) {
   const Json expected = Json::parse(R"({
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 11,
     "hidden_size": 8, "intermediate_size": 6, "num_hidden_layers": 2, "num_attention_heads": 2,
@@ -182,13 +182,13 @@ TEST_F(HuggingFace, ConfigSaysWhatTheModelIs) {
             Json::parse(R"({"bos_token_id": 1, "eos_token_id": 2})"));
 }
 
-TEST_F(HuggingFace, TheTokenizerLiesBeside) {
+TEST_F(HuggingFace, TheFolderContainsTheTokenizer) {
   EXPECT_THAT(names_in(folder_),
               UnorderedElementsAre("config.json", "generation_config.json", "model.safetensors",
                                    "tokenizer.json", "tokenizer.model", "tokenizer_config.json"));
   EXPECT_EQ(read_file(folder_ / "tokenizer.model"), "pieces");
   const Json found = read_json(folder_ / "tokenizer_config.json");
-  // The general class: Transformers 5 makes a LlamaTokenizer anew, with another normalizer.
+  // The general class: Transformers 5 rebuilds a LlamaTokenizer with another normalizer.
   EXPECT_EQ(found.at("tokenizer_class"), "PreTrainedTokenizerFast");
   EXPECT_EQ(found.at("split_special_tokens"), true);
   EXPECT_EQ(found.at("model_input_names"), Json::parse(R"(["input_ids", "attention_mask"])"));
@@ -199,7 +199,7 @@ TEST_F(HuggingFace, TheTokenizerLiesBeside) {
   EXPECT_EQ(found.at("add_bos_token"), false);
   EXPECT_EQ(found.at("model_max_length"), 20);
 
-  tokenizer_.tokenizer_json.reset();  // of a kind that it cannot express
+  tokenizer_.tokenizer_json.reset();  // for a model that it cannot express
   export_hugging_face(scratch_ / "model alone", kLlama, weights_, &tokenizer_);
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "model alone" / "tokenizer.json"));
   EXPECT_EQ(read_json(scratch_ / "model alone" / "tokenizer_config.json").at("tokenizer_class"),
@@ -250,8 +250,8 @@ TEST_F(HuggingFace, ACanonicalFileKeepsItsModel) {
   EXPECT_EQ(read_file(imported_), read_file(scratch_ / "again.safetensors"));
 }
 
-// The tensors fit, the note in the file does not.
-TEST_F(HuggingFace, ACanonicalFileIsNotTakenForAnotherModel) {
+// The tensors fit, but the note in the file does not.
+TEST_F(HuggingFace, ACanonicalFileOfAnotherModelIsRefused) {
   import_again();
   backend::Arena<float> found(context_, weights_.layout(), 1);
   config::ModelSettings other = kLlama;
@@ -261,7 +261,7 @@ TEST_F(HuggingFace, ACanonicalFileIsNotTakenForAnotherModel) {
                {"imported.safetensors: weights of another model: model.heads (expected 1, found 2)",
                 "model.rope_theta (expected 77.0, found "},
                [&] { load_weights(imported_, other, found); });
-  // A file without a note says nothing about them.
+  // A file without a note says nothing about heads and theta.
   const Path bare = scratch_ / "bare.safetensors";
   save_weights<float>(bare, weights_, 0, {});
   load_weights(bare, other, found);
@@ -274,13 +274,13 @@ TEST_F(HuggingFace, ASingleFileWithoutAConfigGivesWeightsButNoModel) {
   std::filesystem::copy_file(folder_ / "model.safetensors", lonely);
   EXPECT_FALSE(import_weights(lonely, imported_).model.has_value());
   expect_same_weights(imported_);
-  // Beside its config the same file tells.
+  // With its config in the same directory, the model is known.
   std::filesystem::remove(imported_);
   EXPECT_EQ(import_weights(folder_ / "model.safetensors", imported_).model, kLlama);
 }
 
 TEST_F(HuggingFace, SixteenBitTypesBecomeTheSameNumbers) {
-  // 1, -2, 65504, 2^-24, -2^-14, 0.333251953125 in both; with the bits that each type has for them.
+  // 1, -2, 65504, 2^-24, -2^-14, 0.333251953125 in both types, as the bits of each.
   const std::vector<float> numbers = {1, -2, 65504, 0x1p-24F, -0x1p-14F, 0.333251953125F, -0.0F, 0};
   const std::vector<uint16_t> f16 = {0x3c00, 0xc000, 0x7bff, 0x0001, 0x8400, 0x3555, 0x8000, 0};
   const std::vector<float> bf16_numbers = {1,         -2,           65280, 0x1p-24F,
@@ -334,7 +334,7 @@ TEST_F(HuggingFace, AFolderOfSeveralFilesIsReadByItsIndex) {
   expect_refused({"neither model.safetensors nor"});
 }
 
-TEST_F(HuggingFace, AnOutputMatrixIsTakenOnlyWhenItIsTheEmbedding) {
+TEST_F(HuggingFace, AnOutputMatrixIsAcceptedOnlyIfItIsTheEmbedding) {
   std::vector<Stored> tensors = stored();
   Stored head = tensors.front();
   ASSERT_EQ(head.entry.name, "model.embed_tokens.weight");
@@ -354,7 +354,7 @@ TEST_F(HuggingFace, AnOutputMatrixIsTakenOnlyWhenItIsTheEmbedding) {
   expect_refused({"tie_word_embeddings is false", "lm_head.weight"});
 }
 
-TEST_F(HuggingFace, ATiedMatrixMayBeStoredAsTheOutputAlone) {
+TEST_F(HuggingFace, ATiedMatrixMayBeStoredOnlyAsTheOutput) {
   std::vector<Stored> tensors = stored();
   ASSERT_EQ(tensors.front().entry.name, "model.embed_tokens.weight");
   tensors.front().entry.name = "lm_head.weight";
@@ -369,7 +369,8 @@ TEST_F(HuggingFace, ATiedMatrixMayBeStoredAsTheOutputAlone) {
 
   for (const Json& untied : {Json(false), Json()}) {
     set("tie_word_embeddings", untied);
-    expect_refused({"tie_word_embeddings", "no model.embed_tokens.weight", "lm_head.weight alone"});
+    expect_refused(
+        {"tie_word_embeddings", "no model.embed_tokens.weight", "lm_head.weight is used for both"});
   }
   tensors.erase(tensors.begin());
   set("tie_word_embeddings", true);
@@ -395,7 +396,7 @@ TEST_F(HuggingFace, AFailedImportLeavesNothing) {
   write(folder_ / "model.safetensors", tensors);
   expect_nothing(ErrorKind::kData, {"nan"}, imported_, settings);
   std::filesystem::remove(folder_ / "config.json");
-  expect_error(ErrorKind::kData, {"how many attention heads"},
+  expect_error(ErrorKind::kData, {"number of attention heads"},
                [&] { import_weights(folder_ / "model.safetensors", imported_, settings); });
   EXPECT_THAT(names_in(scratch_.path()), ::testing::UnorderedElementsAreArray(before));
 }
@@ -421,7 +422,7 @@ TEST_F(HuggingFace, ImportRefusesModelsThatSaddleCannotRun) {
       {"rope_scaling", {{"type", "linear"}, {"factor", 2}}, {"rope_scaling: type is \"linear\""}},
       {"rope_parameters", {{"rope_type", "yarn"}}, {"rope_parameters: rope_type is \"yarn\""}},
       {"rope_parameters", {{"rope_theta", 1}}, {"rope_parameters: rope_theta is 1", "50000"}},
-      {"hidden_size", 6, {"hidden_size is 6", "multiple of 2 * num_attention_heads"}},
+      {"hidden_size", 6, {"hidden_size is 6", "multiples of 2 * num_attention_heads"}},
       {"num_hidden_layers", 5000, {"model.layers would be 5000", "from 1 to 1024"}},
       {"num_attention_heads", int64_t{1} << 62, {"num_attention_heads"}},
       {"hidden_size", "8", {"hidden_size is \"8\""}},
@@ -482,14 +483,14 @@ TEST_F(HuggingFace, ImportRefusesTensorsThatDoNotFit) {
   write(folder_ / "model.safetensors", tensors);
   expect_refused({"model.norm.weight", "F64", "F32, F16 or BF16"});
 
-  tensors = good;  // bytes of the file, since no writer makes a type that it does not know
+  tensors = good;  // edits the bytes of the file, since no writer writes an unknown type
   write(folder_ / "model.safetensors", tensors);
   std::string bytes = read_file(folder_ / "model.safetensors");
   bytes.replace(bytes.find("F32"), 3, "F99");
   write_file_atomically(folder_ / "model.safetensors", bytes);
   expect_refused({"model.safetensors: tensor ", "unknown type F99"});
 
-  tensors = good;  // a table that old versions stored beside the weights is passed over
+  tensors = good;  // a table that old versions stored with the weights is ignored
   tensors.push_back(
       {{.name = "model.layers.0.self_attn.rotary_emb.inv_freq", .dtype = "F32", .shape = {1}},
        std::string(4, '\0')});
@@ -499,16 +500,16 @@ TEST_F(HuggingFace, ImportRefusesTensorsThatDoNotFit) {
   std::filesystem::resize_file(folder_ / "model.safetensors", 700);
   expect_refused({"model.safetensors"});
   std::filesystem::remove(folder_ / "config.json");
-  expect_refused({"holds no config.json"});
+  expect_refused({"contains no config.json"});
 }
 
-TEST_F(HuggingFace, WhatIsThereIsNeitherOverwrittenNorHarmed) {
+TEST_F(HuggingFace, ExistingFilesAreNeitherOverwrittenNorDamaged) {
   const std::string before = read_file(folder_ / "config.json");
   expect_error(ErrorKind::kConfig, {"folder", "is there already"},
                [&] { export_hugging_face(folder_, kLlama, weights_, nullptr); });
   EXPECT_EQ(read_file(folder_ / "config.json"), before);
   import_again();
-  expect_error(ErrorKind::kConfig, {"imported.safetensors", "is there already"},
+  expect_error(ErrorKind::kConfig, {"imported.safetensors", "already exists"},
                [&] { import_weights(folder_, imported_); });
 }
 

@@ -122,7 +122,7 @@ TEST_F(Interchange, SettingsNeedToBeKnown) {
       "import --input " + (file("folder") / "model.safetensors").string() + " --output " +
       file("back.safetensors").string() + " --config-output " + file("model.yaml").string());
   EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kData));
-  EXPECT_THAT(result.errors, HasSubstr("how many attention heads"));
+  EXPECT_THAT(result.errors, HasSubstr("number of attention heads"));
   EXPECT_FALSE(std::filesystem::exists(file("back.safetensors")));
   EXPECT_FALSE(std::filesystem::exists(file("model.yaml")));
 }
