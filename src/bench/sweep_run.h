@@ -17,8 +17,8 @@ namespace saddle::bench {
 // exists, to NAME.unfinished-2 and so on. Errors: kIo.
 void set_aside_what_cannot_go_on(const SweepRun& run, Log& log);
 
-// Runs this program with `words` and waits for it. When `stop` gives a signal, the training gets
-// the same, saves and ends.
+// Runs this program with `words` and waits for it. When `stop` returns a signal, the training
+// receives the same signal, saves and ends.
 using StartTraining = std::function<ProcessResult(const std::vector<std::string>& words,
                                                   const std::function<int()>& stop)>;
 ProcessResult start_training(const std::vector<std::string>& words,
