@@ -1,4 +1,4 @@
-# Everything comes from Debian 12's packages; scripts/install-packages.sh names them.
+# All libraries come from Debian 12's packages; scripts/install-packages.sh lists them.
 find_package(Threads REQUIRED)
 if(NOT SADDLE_FUZZ)  # its sources compute nothing
   find_package(OpenMP REQUIRED COMPONENTS CXX)
@@ -27,7 +27,7 @@ saddle_import(saddle_dnnl dnnl.h dnnl)
 saddle_import(saddle_blis blis-openmp/cblas.h blis)
 saddle_import(saddle_sentencepiece sentencepiece_processor.h sentencepiece sentencepiece_train)
 
-# SentencePiece says its version only in the file for pkg-config beside the library.
+# SentencePiece gives its version only in the pkg-config file next to the library.
 set(SADDLE_SENTENCEPIECE_VERSION unknown)
 cmake_path(REPLACE_FILENAME saddle_sentencepiece_sentencepiece pkgconfig/sentencepiece.pc
   OUTPUT_VARIABLE sentencepiece_description)

@@ -1,9 +1,9 @@
-# What `cmake --install` puts where, and the Debian package that cpack makes of the same files
-# (scripts/package.sh).
+# The files of `cmake --install` and their places, and the Debian package that cpack makes of the
+# same files (scripts/package.sh).
 include(GNUInstallDirs)
 
-# The installed program finds the library of matrix products that it was linked with; the name in the
-# common folder is an alternative, which another variant of that library can take.
+# The installed program finds the library of matrix products with which it was linked. The name in
+# the common folder is a Debian alternative, so it may refer to another variant of that library.
 cmake_path(GET saddle_blis_blis PARENT_PATH blis_directory)
 set_target_properties(saddle PROPERTIES INSTALL_RPATH "${blis_directory}")
 
@@ -12,8 +12,8 @@ install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/saddle FILES_MATC
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# The program itself writes its manual page and its completion, so both say what --help says. It does
-# so at installation: a build needs neither.
+# The program itself writes its manual page and its completion, so both agree with --help. It does so
+# at installation: a build needs neither.
 install(CODE [[
   function(saddle_writes file)
     execute_process(COMMAND "$<TARGET_FILE:saddle>" ${ARGN}
@@ -38,16 +38,16 @@ processor, alone or several together that mix their weights, and
 measures how their loss curves.")
 if(SADDLE_NATIVE)
   string(APPEND CPACK_DEBIAN_PACKAGE_DESCRIPTION
-    "\nThis package is for processors like the one that it was made on.")
+    "\nThis package is for processors like the one on which it was built.")
 else()
   string(APPEND CPACK_DEBIAN_PACKAGE_DESCRIPTION "\nThis package needs a processor with AVX2.")
 endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# The libraries' own records take any variant of it.
+# The dependency recorded by the library itself accepts any variant.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS libblis4-openmp)
-# Figures, and the certificates of the servers that data is downloaded from.
+# For figures, and for the certificates of the servers from which data is downloaded.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox, ca-certificates")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, slurm-client")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

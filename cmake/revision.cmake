@@ -1,15 +1,15 @@
-# Writes OUTPUT, a header that says what the program was built from. Run at build time as
+# Writes OUTPUT, a header that describes the sources of the program. Run at build time as
 #   cmake -D SOURCE=DIR -D OUTPUT=FILE -D VERSION=... -D COMPILER=... -D FLAGS=...
 #         -D OPERATION_FLAGS=... -D BUILD_TYPE=... -P revision.cmake
-# The file is only touched when its content changes, so that nothing is compiled again for nothing.
+# The file is only written if its content changes, to avoid needless compilations.
 
 cmake_minimum_required(VERSION 3.25)
 
 set(revision "unknown")
 set(changed "nullptr")
 
-# Runs git in SOURCE and leaves "" in `variable` where that fails. No optional locks: a build must
-# not get in the way of a commit.
+# Runs git in SOURCE and leaves "" in `variable` if that fails. No optional locks: a build must not
+# block a commit.
 function(run_git variable)
   set(${variable} "" PARENT_SCOPE)
   if(NOT GIT)
@@ -26,7 +26,7 @@ endfunction()
 find_program(GIT git)
 run_git(top rev-parse --show-toplevel)
 file(REAL_PATH "${SOURCE}" source)
-# Sources unpacked inside the repository of something else have no revision.
+# Sources unpacked inside another repository have no revision.
 if(top STREQUAL source)
   run_git(head rev-parse --verify HEAD)
   if(head)
@@ -40,7 +40,7 @@ if(top STREQUAL source)
   endif()
 endif()
 
-# What is compiled, whatever the repository says: names and contents of the sources.
+# The names and contents of the compiled sources, independent of the repository.
 file(GLOB_RECURSE files RELATIVE "${SOURCE}" "${SOURCE}/src/*.cpp" "${SOURCE}/src/*.h"
   "${SOURCE}/src/*.cu" "${SOURCE}/src/*.cuh" "${SOURCE}/apps/*.cpp" "${SOURCE}/apps/*.h"
   "${SOURCE}/apps/CMakeLists.txt" "${SOURCE}/cmake/*.cmake")

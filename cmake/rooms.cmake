@@ -7,7 +7,7 @@ if(SADDLE_WARNINGS_AS_ERRORS)
   target_compile_options(saddle_flags INTERFACE -Werror)
 endif()
 if(CMAKE_UNITY_BUILD)
-  # A source compiled with others is included, where what is local to it is in a type.
+  # A unity build includes the sources, so g++ warns of types with members local to a source.
   target_compile_options(saddle_flags INTERFACE -Wno-subobject-linkage)
 endif()
 if(SADDLE_NATIVE)
@@ -16,7 +16,7 @@ elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   target_compile_options(saddle_flags INTERFACE -march=x86-64-v3)
 endif()
 if(SADDLE_SANITIZE)
-  # g++ 12 sees faults in instrumented code of its own library, which are none.
+  # g++ 12 gives false warnings in instrumented code of its own library.
   target_compile_options(saddle_flags INTERFACE
     -fsanitize=${SADDLE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
@@ -24,7 +24,7 @@ if(SADDLE_SANITIZE)
 endif()
 
 # saddle_precompile(TARGET HEADER...): most of the time of compiling a small source goes into these
-# headers. Sources that are compiled together (CMAKE_UNITY_BUILD) read them once as they are. (A test
+# headers. Sources that are compiled together (CMAKE_UNITY_BUILD) read them only once anyway. (A test
 # checks, without precompiled headers, that each header includes what it needs.)
 function(saddle_precompile target)
   if(NOT CMAKE_UNITY_BUILD)
@@ -50,9 +50,9 @@ function(saddle_room name)
   endif()
 endfunction()
 
-# saddle_tests(NAME [RUNS_PROGRAM] [ALONE] [USES target...]): one test program from tests/NAME, its
-# cases run by ctest under the label NAME. RUNS_PROGRAM: they start the program saddle. ALONE: no
-# other test runs beside them.
+# saddle_tests(NAME [RUNS_PROGRAM] [ALONE] [USES target...]): one test program from tests/NAME, whose
+# cases ctest runs under the label NAME. RUNS_PROGRAM: they start the program saddle. ALONE: no other
+# test runs at the same time.
 function(saddle_tests name)
   cmake_parse_arguments(TESTS "RUNS_PROGRAM;ALONE" "" "USES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp)
@@ -62,7 +62,7 @@ function(saddle_tests name)
   add_executable(${name}_tests ${sources})
   target_link_libraries(${name}_tests PRIVATE saddle_flags ${TESTS_USES} GTest::gmock GTest::gtest_main)
   target_include_directories(${name}_tests PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  # What is tested is built as it ships; the tests themselves need not be fast, but quick to compile.
+  # The tested code is built as shipped; the tests themselves need to compile quickly, not to be fast.
   target_compile_options(${name}_tests PRIVATE -O0)
   saddle_precompile(${name}_tests <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
   target_compile_definitions(${name}_tests PRIVATE

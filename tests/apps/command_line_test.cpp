@@ -1,4 +1,4 @@
-// The frame of the program: help, usage errors, and where text goes.
+// The frame of the program: help, usage errors, and standard output and error.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(CommandLine, HelpListsTheCommandsAndEachHasHelp) {
   }
 }
 
-// The README's table has each of them once, under its first word.
+// The README's table has each command once, under its first word.
 TEST(CommandLine, TheReadmeListsTheCommands) {
   std::istringstream readme(read_file(Path(SADDLE_SOURCE_DIR) / "README.md"));
   std::vector<std::string> listed;
@@ -139,7 +139,7 @@ TEST(CommandLine, APathWithALineEndStaysInItsLine) {
   EXPECT_THAT(result.output, MatchesRegex("[^\n\t]*/a.x0a.x09b: 300 pieces[^\n\t]*\n"));
 }
 
-// The text and the checkpoint are not there either: the output is looked at before them.
+// The text and the checkpoint do not exist either: the output is checked before them.
 TEST(CommandLine, AFileThatCannotBeWrittenIsRefusedBeforeTheWork) {
   for (const std::string arguments :
        {"tokenizer train --input /nowhere/text --output /nowhere/else/a.model",
@@ -165,7 +165,7 @@ TEST(CommandLine, AClosedPipeIsAnError) {
   }
 }
 
-TEST(CommandLine, WhatTheSystemRefusesToLookAtIsAnError) {
+TEST(CommandLine, PathsThatTheSystemRefusesAreErrors) {
   const std::string path = "/tmp/" + std::string(300, 'x');
   for (const std::string& arguments :
        {"prepare --verify --set data.cache=" + path,

@@ -1,5 +1,5 @@
-// The manual page and the completion say what --help says, command by command; --help is read here
-// as a person would read it.
+// The manual page and the completion agree with --help, command by command; the tests read the text
+// of --help.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ void add_help(const std::string& words, std::vector<Help>& all) {
   }
 }
 
-// The help of the program, of its commands and of theirs.
+// The help of the program, of its commands and of their commands.
 std::vector<Help> all_help() {
   std::vector<Help> all;
   add_help("", all);
@@ -70,7 +70,7 @@ std::string without_escapes(std::string text) {
   return text;
 }
 
-// What follows `heading` up to the next heading of its level or above.
+// The text after `heading`, up to the next heading of its level or above.
 std::string section(const std::string& page, const std::string& heading) {
   const size_t begin = page.find(heading + "\n");
   if (begin == std::string::npos) return "";
@@ -92,7 +92,7 @@ std::set<std::string> names_in(const std::string& section) {
   return names;
 }
 
-// What bash offers when the cursor is at the end of the last word.
+// The completions that bash offers with the cursor at the end of the last word.
 class Completion : public ::testing::Test {
  protected:
   Completion() {

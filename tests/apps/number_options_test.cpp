@@ -1,4 +1,4 @@
-// Numbers of the command line: decimal, in a range, and the text named.
+// Numbers on the command line: decimal and in a range; errors quote the text.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ void expect_refused(const std::string& arguments, const std::string& message) {
 }
 
 // No option is read in the way of the library, to which 0x10 is 16 and 010 is 8.
-TEST(NumberOptions, AllAreReadInOneWay) {
+TEST(NumberOptions, AllAreReadInTheSameWay) {
   size_t count = 0;
   for (const std::string& command : kCommands) {
     for (const std::string& name : numbers_of(command)) {
@@ -86,7 +86,7 @@ TEST(NumberOptions, TheMessageHasTheTextAndTheRange) {
   for (const auto& [arguments, message] : cases) expect_refused(arguments, message);
 }
 
-TEST(NumberOptions, ZerosInFrontChangeNothing) {
+TEST(NumberOptions, LeadingZerosChangeNothing) {
   const TemporaryDirectory directory;
   std::string text;
   for (int i = 0; i < 200; ++i) text += fmt::format("the cat {} sat on mat {}\n", i, i * i);

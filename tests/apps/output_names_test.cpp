@@ -1,4 +1,4 @@
-// Options that name an output: links, pipes, standard output and what cannot be written.
+// Options that name an output: links, pipes, standard output and unwritable paths.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,8 +42,8 @@ TEST_F(OutputNames, ALinkIsWrittenThrough) {
   EXPECT_TRUE(read_json(directory_ / "elsewhere/file.json").is_object());
 }
 
-// Also when it is a file: what was and what will be written to it stays.
-TEST_F(OutputNames, StandardOutputIsWrittenWhereItIs) {
+// Even if standard output is a file: earlier and later output remains.
+TEST_F(OutputNames, StandardOutputIsNotReplaced) {
   const std::string table = compare("/dev/null").output;
   EXPECT_THAT(table, HasSubstr("loss"));
   const std::string json = compare("/dev/stdout").output;
@@ -59,7 +59,7 @@ TEST_F(OutputNames, StandardOutputIsWrittenWhereItIs) {
   EXPECT_EQ(read_file(log) + table, json);
 }
 
-TEST_F(OutputNames, WhatCannotBeWrittenIsAnError) {
+TEST_F(OutputNames, UnwritablePathsAreErrors) {
   std::filesystem::create_symlink("missing/file", directory_ / "link");
   for (const Path& path :
        {directory_ / "a", directory_ / "link", directory_ / "missing" / "file"}) {

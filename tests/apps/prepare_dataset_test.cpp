@@ -16,8 +16,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(PrepareDataset, DownloadsWhatTheSettingsName) {
-  ::setenv("no_proxy", "127.0.0.1", 1);  // the server is here, whatever this machine goes through
+TEST(PrepareDataset, DownloadsTheDatasetOfTheSettings) {
+  ::setenv("no_proxy", "127.0.0.1", 1);  // the server is local, even if this machine uses a proxy
   const TemporaryDirectory directory;
   const data::PublishedDataset c4 = data::find_dataset("c4");
   HttpServer server;

@@ -1,4 +1,4 @@
-// `saddle prepare --verify`: a cache alone is enough.
+// `saddle prepare --verify` needs only a cache.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ class PrepareVerify : public ::testing::Test {
   Path cache_ = directory_ / "cache";
 };
 
-TEST_F(PrepareVerify, NeedsTheCacheAlone) {
+TEST_F(PrepareVerify, NeedsOnlyTheCache) {
   const ProgramResult result = verify();
   EXPECT_EQ(result.exit_code, kExitSuccess) << result.errors;
   for (const std::string& part : {cache_.string() + " is complete", std::string("2500 tokens"),

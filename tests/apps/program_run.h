@@ -1,4 +1,4 @@
-// A tiny run whose settings lie in a file, for the program.
+// A tiny run with its settings in a file, for the program.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace saddle {
 
 struct ProgramRun : train::SmallRun {
-  // With these settings as they are now, as typed in a shell after "saddle".
+  // A command with the current settings, as typed in a shell after "saddle".
   std::string words(const std::string& command) const {
     write_file_atomically(directory / "settings.yaml", config::to_yaml(settings));
     return command + " --config " + (directory / "settings.yaml").string();

@@ -16,13 +16,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// As a linker does: another file of that name.
+// Replaces the program like a linker: by another file with that name.
 void replace(const Path& program) {
   write_file_atomically(program, "#!/bin/sh\nexit 9\n");
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
 }
 
-TEST(ReplacedProgram, ASweepGoesOnWithTheOneThatRuns) {
+TEST(ReplacedProgram, ASweepContinuesWithTheRunningProgram) {
   ProgramRun run;
   run.settings.training.max_tokens = 200'000;
   run.settings.training.epoch_tokens = 50'000;

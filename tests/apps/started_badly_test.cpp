@@ -1,4 +1,4 @@
-// How the program may be started: without descriptors, with ignored signals, with limits.
+// The program started under odd conditions: without descriptors, with ignored signals, with limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -31,8 +31,8 @@ TEST(StartedWithoutDescriptors, TrainingWritesNoLogIntoItsFiles) {
   }
 }
 
-// The trainings of a sweep have descriptors of their own.
-TEST(StartedWithoutDescriptors, ASweepTrainsAndFailsToPrintItsTable) {
+// The trainings of a sweep have their own descriptors.
+TEST(StartedWithoutDescriptors, ASweepTrainsButFailsToPrintItsTable) {
   const ProgramRun run;
   const Path output = run.directory / "sweep";
   const ProgramResult result =
@@ -49,7 +49,7 @@ TEST(StartedWithoutDescriptors, ClosedStandardOutputIsAnError) {
   EXPECT_THAT(result.errors, HasSubstr("cannot write to standard output: Bad file descriptor"));
 }
 
-TEST(StartedWithALimit, AFileThatMayNotGrowIsAFullDisk) {
+TEST(StartedWithALimit, AFileOverItsLimitIsLikeAFullDisk) {
   const ProgramRun run;
   const TemporaryDirectory errors;  // the files of run_saddle may not grow either
   const std::string words = run.words("train");
@@ -107,7 +107,7 @@ TEST(StartedWithIgnoredSignals, TheyStayIgnored) {
   }
 }
 
-TEST(StartedWithATerminal, ItsEndStopsTraining) {
+TEST(StartedWithATerminal, ClosingItStopsTraining) {
   ProgramRun run;
   run.make_long();
   Started program(run, "");
@@ -116,7 +116,7 @@ TEST(StartedWithATerminal, ItsEndStopsTraining) {
   EXPECT_TRUE(std::filesystem::exists(run.file("latest.state.safetensors")));
 }
 
-// Another user, whose processes are counted: those of root are not.
+// Another user, because the system does not limit the number of root's processes.
 class AnotherUser {
  public:
   AnotherUser() : user_(50000 + ::getpid() % 10000) {
@@ -124,7 +124,7 @@ class AnotherUser {
     own(directory_.path());
   }
 
-  // Nothing when the tests do not run as root, or this user cannot run the program.
+  // Nothing if the tests do not run as root, or if this user cannot run the program.
   std::optional<ProgramResult> run(int processes, const ProgramRun& run, const std::string& words) {
     if (::geteuid() != 0) return std::nullopt;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(run.directory.path())) {

@@ -79,7 +79,7 @@ TEST(BenchmarkCommand, WithoutAnyMeasurementIsAFailure) {
   EXPECT_EQ(run_saddle(kSmall + output + " --steps 0").exit_code, 2);
 }
 
-// What would be ignored is refused.
+// Options that would be ignored are refused.
 TEST(BenchmarkCommand, RefusesOptionsThatDoNotGoTogether) {
   const TemporaryDirectory directory;
   const Path output = directory / "out";

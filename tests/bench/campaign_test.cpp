@@ -1,4 +1,4 @@
-// What the benchmark decides of candidates whose rates are planted, and what it keeps.
+// The decisions and the stored results of the benchmark, with candidates of planted rates.
 #include "bench/campaign.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(Grid, SelectsTheFastestOfWhatFits) {
+TEST(Grid, SelectsTheFastestCandidateThatFits) {
   PlantedCampaign campaign;
   campaign.rate = [](const config::Settings& settings) {
     return static_cast<double>(settings.training.micro_batch_size) +
@@ -44,7 +44,7 @@ TEST(Grid, SelectsTheFastestOfWhatFits) {
   EXPECT_EQ(read_json(campaign.options.output / "summary.json"), outcome.summary);
 }
 
-TEST(Grid, ReportsWhatUsesTooMuchMemoryAndSelectsAnother) {
+TEST(Grid, ReportsExcessiveMemoryAndSelectsAnotherCandidate) {
   PlantedCampaign campaign;
   campaign.rate = [](const config::Settings& s) { return double(s.training.micro_batch_size); };
   campaign.memory_gib = [](const config::Settings& settings) {
@@ -54,7 +54,7 @@ TEST(Grid, ReportsWhatUsesTooMuchMemoryAndSelectsAnother) {
   EXPECT_EQ(row_named(outcome.summary, "mb16-compile-on")["status"], "over_memory");
   EXPECT_EQ(row_named(outcome.summary, "mb16-compile-on")["tokens_per_second"], 16.0);
   EXPECT_EQ(outcome.summary["selected"], "mb8-compile-off");
-  // Against what may be used now, or a limit that is given, from the same measurements.
+  // Against the memory available now, or against a given limit, from the same measurements.
   campaign.usable_gib = 15;
   outcome = campaign.grid();
   EXPECT_TRUE(outcome.summary["selected"].is_null());
@@ -68,7 +68,7 @@ TEST(Grid, ReportsWhatUsesTooMuchMemoryAndSelectsAnother) {
   EXPECT_EQ(campaign.started.size(), 6U);
 }
 
-TEST(Grid, GoesOnAfterFailures) {
+TEST(Grid, ContinuesAfterFailures) {
   PlantedCampaign campaign;
   campaign.benchmark.micro_batch_sizes = {4, 8};
   campaign.ends["mb4-compile-off"] = {.kind = CandidateEnd::Kind::kFailed,
@@ -91,14 +91,14 @@ TEST(Grid, GoesOnAfterFailures) {
   EXPECT_THAT(outcome.summary["rows"][2]["failure"].get<std::string>(),
               HasSubstr("tokens_per_second"));
   EXPECT_THAT(campaign_table(outcome.summary), HasSubstr("ended by signal 11"));
-  // What failed is tried again, what was measured is not.
+  // Failed candidates are tried again, measured ones are not.
   campaign.ends.clear();
   campaign.started.clear();
   campaign.grid();
   EXPECT_EQ(campaign.started.size(), 3U);
 }
 
-TEST(Grid, RefusesWhatFitsNothing) {
+TEST(Grid, RefusesSizesOfWhichNoneFits) {
   PlantedCampaign campaign;
   campaign.benchmark.micro_batch_sizes = {32};
   expect_error(ErrorKind::kConfig, {"no microbatch", "training.micro_batch_size (32)"},
@@ -126,7 +126,7 @@ TEST(Campaign, ContinuesWhereItWasStopped) {
   EXPECT_EQ(outcome.summary["rows"][2]["reused"], false);
 }
 
-// A candidate that was running is no result.
+// A stopped candidate is not a result.
 TEST(Campaign, DropsTheCandidateThatWasStopped) {
   PlantedCampaign campaign;
   campaign.ends["mb8-compile-off"] = {.kind = CandidateEnd::Kind::kStopped};
@@ -142,7 +142,7 @@ TEST(Campaign, KeepsASecondOneOut) {
   expect_error(ErrorKind::kIo, {campaign.options.output.string()}, [&] { campaign.grid(); });
 }
 
-TEST(Campaign, MeasuresAgainWhatIsDamaged) {
+TEST(Campaign, RepeatsDamagedMeasurements) {
   PlantedCampaign campaign;
   campaign.benchmark.micro_batch_sizes = {4, 8};
   const Json rows = campaign.grid().summary["rows"];
@@ -153,8 +153,8 @@ TEST(Campaign, MeasuresAgainWhatIsDamaged) {
   EXPECT_THAT(campaign.started, ElementsAre("mb4-compile-off"));
 }
 
-// Each part of the identity, touched alone, and what is none.
-TEST(Campaign, ReusesWhatIsTheSameMeasurement) {
+// Changes each part of the identity separately, and settings that are not part of it.
+TEST(Campaign, ReusesOnlyTheSameMeasurement) {
   PlantedCampaign campaign;
   campaign.benchmark.micro_batch_sizes = {4};
   const auto runs = [&] {
@@ -182,7 +182,7 @@ TEST(Campaign, ReusesWhatIsTheSameMeasurement) {
   campaign.given.runtime.amp = true;
   EXPECT_EQ(runs(), 2U);
   campaign.given.runtime.amp = false;
-  EXPECT_EQ(runs(), 0U);  // what was measured before is still there
+  EXPECT_EQ(runs(), 0U);  // earlier measurements are still stored
   campaign.options.protocol.steps = 50;
   EXPECT_EQ(runs(), 2U);
   campaign.conditions.source_digest = "changed sources";
@@ -219,7 +219,7 @@ TEST(Campaign, KnowsItsConditions) {
   every_core.runtime.threads = 0;
   EXPECT_EQ(measured_settings(every_core, protocol)["runtime.threads"], first.hardware["cores"]);
   protocol.data_mode = "real";
-  EXPECT_THROW(present_conditions(settings, protocol), Error);  // there is no cache
+  EXPECT_THROW(present_conditions(settings, protocol), Error);  // the cache is missing
 }
 
 }  // namespace

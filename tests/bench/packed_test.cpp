@@ -1,4 +1,4 @@
-// Both modes do the same work, and what the commands write.
+// The equality of both modes, and the output of the commands.
 #include "bench/packed.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ std::vector<T> weights_after(const config::Settings& settings, PackedMode mode, 
 
 // Two orders of the same sums in float64; after three updates AdamW's quotients carry their
 // rounding, far below 1e-12 of weights of order 1.
-TEST(PackedUpdate, GivesWhatWorkersGiveOneAfterAnother) {
+TEST(PackedUpdate, EqualsWorkersRunOneAfterAnother) {
   for (const int64_t workers : {1, 2, 3}) {
     for (const auto scheme :
          {config::Scheme::kAdaptWhileCombine, config::Scheme::kAdaptThenCombine}) {
@@ -61,8 +61,8 @@ TEST(PackedUpdate, GivesWhatWorkersGiveOneAfterAnother) {
   }
 }
 
-// The parts, one after the other, are the update.
-TEST(PackedUpdate, IsItsParts) {
+// The parts, run one after another, give the update.
+TEST(PackedUpdate, EqualsItsParts) {
   const config::Settings settings = small_settings(3);
   backend::Context context(2);
   PackedUpdate<float> update(context, settings, PackedMode::kPacked);
@@ -76,7 +76,7 @@ TEST(PackedUpdate, IsItsParts) {
             weights_after<float>(settings, PackedMode::kPacked, 1));
 }
 
-TEST(PackedBenchmark, RefusesWhatItCannotCompare) {
+TEST(PackedBenchmark, RefusesSettingsThatItCannotCompare) {
   config::Settings settings = small_settings(2);
   expect_error(ErrorKind::kUsage, {"--steps 0"},
                [&] { measure_packed(settings, {.warmup = 0, .steps = 0, .trace = {}}); });
@@ -123,8 +123,8 @@ TEST(PackedBenchmark, WritesASummaryATableAndTraces) {
   EXPECT_TRUE(read_file(directory / "out" / "telemetry.csv").starts_with(kTelemetryHeading));
 }
 
-// Before any candidate starts, with the exit codes of a wrong setting and a wrong command line.
-TEST(PackedBenchmark, RefusesItInTheCommandItself) {
+// Before any candidate starts, with the exit codes of wrong settings and wrong usage.
+TEST(PackedBenchmark, RefusesThemInTheCommandItself) {
   const TemporaryDirectory directory;
   const std::string command =
       "benchmark-packed --num-models 2 --output " + (directory / "out").string() + kSmallWorkers;
@@ -138,7 +138,7 @@ TEST(PackedBenchmark, RefusesItInTheCommandItself) {
   EXPECT_FALSE(std::filesystem::exists(Path(directory / "out")));
 }
 
-// All numbers of workers are looked at before the first one costs time.
+// All numbers of workers are checked before the first one is measured.
 TEST(PackedBenchmark, RefusesWrongNumbersOfWorkersBeforeAnyRuns) {
   const TemporaryDirectory directory;
   for (const auto& [numbers, message] : std::vector<std::pair<std::string, std::string>>{
@@ -154,9 +154,9 @@ TEST(PackedBenchmark, RefusesWrongNumbersOfWorkersBeforeAnyRuns) {
   }
 }
 
-// The batch, budget and checkpoints of a training preset of 4 workers, which fit no other number of
-// workers nor another microbatch, give way to those of each number that is tried.
-TEST(PackedBenchmark, TakesThePresetOfOtherWorkersAndMicrobatches) {
+// The batch, budget and checkpoints of a training preset fit only its 4 workers and its microbatch;
+// the benchmark replaces them for each number of workers.
+TEST(PackedBenchmark, AcceptsAPresetForOtherWorkersAndMicrobatches) {
   const TemporaryDirectory directory;
   const Path preset = Path(directory / "preset.yaml");
   write_file_atomically(
@@ -178,7 +178,7 @@ TEST(PackedBenchmark, TakesThePresetOfOtherWorkersAndMicrobatches) {
   for (const Json& row : summary["rows"]) EXPECT_FALSE(row.contains("failure")) << row.dump();
 }
 
-// Settings that are wrong for any number of workers still are.
+// Settings that are wrong for every number of workers are still refused.
 TEST(PackedBenchmark, RefusesSettingsThatContradictEachOther) {
   const TemporaryDirectory directory;
   const ProgramResult result =
@@ -188,7 +188,7 @@ TEST(PackedBenchmark, RefusesSettingsThatContradictEachOther) {
   EXPECT_NE(result.errors.find("model.heads (3)"), std::string::npos) << result.errors;
 }
 
-// A packed update that computes something else must not count as a fast one.
+// A packed update with other results must not count as fast.
 TEST(PackedBenchmark, ComparesTheLossesOfBothModes) {
   const Json sequential = {{"losses", {4.0, 2.0}}, {"seconds_per_update", 3.0}};
   Json packed = {{"losses", {4.0, 2.0 * (1 - 1.0 / 1024)}}, {"seconds_per_update", 2.0}};
@@ -213,7 +213,7 @@ TEST(PackedBenchmark, RefusesLossesThatAreNotFinite) {
                [&] { measure_packed(settings, {.warmup = 0, .steps = 3, .trace = {}}); });
 }
 
-// What was measured is not lost when the rest is.
+// A failure keeps the finished measurements.
 TEST(PackedBenchmark, WritesItsSummaryAfterEachRow) {
   const TemporaryDirectory directory;
   const Path summary = Path(directory / "out") / "summary.json";
@@ -232,7 +232,7 @@ TEST(PackedBenchmark, WritesItsSummaryAfterEachRow) {
   program.wait();
 }
 
-// Processes whose command line has all of `words`.
+// The processes whose command line contains all of `words`.
 int64_t processes_with(const std::vector<std::string>& words) {
   int64_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -244,7 +244,7 @@ int64_t processes_with(const std::vector<std::string>& words) {
   return count;
 }
 
-TEST(PackedBenchmark, TakesItsWorkerWithItWhenKilled) {
+TEST(PackedBenchmark, EndsItsWorkerWhenKilled) {
   const TemporaryDirectory directory;
   const std::string output = (directory / "out").string();
   StartedProgram program("benchmark-packed --num-models 2 --steps 10000000 --output " + output +
@@ -262,9 +262,9 @@ TEST(PackedBenchmark, TakesItsWorkerWithItWhenKilled) {
   EXPECT_EQ(wait_for(0), 0);
 }
 
-// A worker that fails is a row, not the end; with nothing but such rows the command has failed.
-// So many updates that no worker ends before its time is looked at.
-TEST(PackedBenchmark, ListsWhatFails) {
+// A failed worker is a row and does not end the command; if all rows are failures, it fails. There
+// are so many updates that no worker ends before its time is checked.
+TEST(PackedBenchmark, ListsFailures) {
   const TemporaryDirectory directory;
   const ProgramResult result = run_saddle(
       std::string("benchmark-packed --num-models 2 --warmup 0 --steps 1000000 --time-limit 0.0001 "

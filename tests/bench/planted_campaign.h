@@ -1,4 +1,4 @@
-// A benchmark whose candidates take no time: what they measure is planted.
+// A benchmark whose candidates take no time: their measurements are planted.
 #pragma once
 
 #include <csignal>
@@ -30,7 +30,7 @@ inline config::Settings given_settings() {
   return settings;
 }
 
-// Candidates that take no time: rates, memory and failures by what the settings say.
+// Candidates that take no time: rates, memory and failures depend on the settings.
 class PlantedCampaign {
  public:
   PlantedCampaign() {
@@ -59,13 +59,13 @@ class PlantedCampaign {
     return std::filesystem::exists(options.output / name);
   }
 
-  // Of the settings that a candidate has.
+  // Functions of the settings of a candidate.
   std::function<double(const config::Settings&)> rate = [](const config::Settings&) { return 100; };
   std::function<double(const config::Settings&)> memory_gib = [](const config::Settings&) {
     return 1;
   };
   std::map<std::string, CandidateEnd> ends;  // by name, instead of a measurement
-  double seconds = 10;                       // that a candidate takes
+  double seconds = 10;                       // duration of a candidate
   double clock = 0;
   double usable_gib = 16;
   size_t runs_before_stop = 1000;

@@ -59,7 +59,7 @@ TEST(ProfileSummary, HasTheTimesOfPlantedRegions) {
   EXPECT_THAT(table, HasSubstr("n/a"));
 }
 
-TEST(ProfileSummary, OfNothingIsEmpty) {
+TEST(ProfileSummary, IsEmptyForAnEmptyProfile) {
   const ProfileSummary summary = summarize(backend::Profile(1));
   EXPECT_EQ(summary.covered_share(), 0);
   EXPECT_EQ(to_json(summary, 1)["operations"], Json::array());
@@ -92,8 +92,8 @@ TEST(Trace, HasATrackForEachThread) {
   EXPECT_EQ(spans[8]["dur"], 999999.999);
 }
 
-// A clock that reads the same at both beginnings and both ends.
-TEST(Trace, HasARegionAroundTheShareThatTakesAllOfIt) {
+// The clock shows the same time at both beginnings and at both ends.
+TEST(Trace, HasARegionAroundAShareOfTheSameLength) {
   backend::Profile profile(1);
   profile.open("forward", "a", 0, 5);
   profile.add_share(0, 5, 9);

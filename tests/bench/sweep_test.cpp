@@ -1,5 +1,5 @@
-// Grids of trainings: their names, what they do when interrupted, and that a stopped and continued
-// sweep gives the bits of one that was not.
+// Grids of trainings: their names and interruptions, and that a stopped and continued sweep gives
+// the same bits as one that ran through.
 #include "bench/set_aside.h"
 #include "bench/sweep_run.h"
 
@@ -27,7 +27,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A short training: settings in a file named 20m.yaml beside its cache.
+// A short training: settings in a file named 20m.yaml next to its cache.
 struct SmallSweep : train::SmallRun {
   SmallSweep() { write_file_atomically(config, config::to_yaml(settings)); }
   Path config = directory / "20m.yaml";
@@ -94,7 +94,7 @@ TEST(Sweep, RefusesGridsBeforeAnythingRuns) {
   EXPECT_FALSE(std::filesystem::exists(sweep.output));
 }
 
-// A training that only leaves a result, or what `fails` says instead.
+// A training that only leaves a result, or the failure given by `fails`.
 struct PlantedTraining {
   std::string fails;
   std::vector<std::string> started;
@@ -125,7 +125,7 @@ struct PlantedTraining {
 
 const std::function<int()> kNoStop = [] { return 0; };
 
-TEST(Sweep, KeepsARowForWhatFailsAndTriesItAgain) {
+TEST(Sweep, KeepsARowForAFailedRunAndTriesItAgain) {
   const SmallSweep sweep;
   Log log = Log::silent();
   PlantedTraining training{.fails = "lr0.01-wd0 ", .started = {}};
@@ -165,7 +165,7 @@ TEST(Sweep, RefusesAnotherSweepInItsDirectory) {
   const std::vector<std::string> configs = {sweep.config.string()};
   refused(plan_sweep(configs, {"optimizer.beta1=0.5"}, sweep.axes, sweep.output),
           "optimizer.beta1 (there 0.9, now 0.5)");
-  // Where a run computes may change.
+  // The device and the paths of a run may change.
   run_sweep(plan_sweep(configs, {"runtime.threads=2"}, sweep.axes, sweep.output), training.start(),
             kNoStop, log);
   // The same runs would have other names.
@@ -193,8 +193,8 @@ TEST(Sweep, KeepsASecondOneOutOfItsDirectory) {
   run_sweep(sweep.plan(), second, kNoStop, log);
 }
 
-// It can be neither begun nor continued where it is.
-TEST(Sweep, BeginsARunAgainThatWasKilledBeforeItHadAState) {
+// Training can neither start nor continue such a run in its directory.
+TEST(Sweep, RestartsARunThatWasKilledBeforeItHadAState) {
   const SmallSweep sweep;
   const SweepPlan plan = sweep.plan();
   make_directories(plan.runs[0].directory);
@@ -207,7 +207,7 @@ TEST(Sweep, BeginsARunAgainThatWasKilledBeforeItHadAState) {
   EXPECT_EQ(run_progress(plan.runs[0]), RunProgress::kFinished);
 }
 
-TEST(Sweep, KnowsTheNamesThatItGivesToWhatIsSetAside) {
+TEST(Sweep, RecognizesTheNamesOfRunsThatItSetAside) {
   const SmallSweep sweep;
   const SweepRun run = sweep.plan().runs[0];
   Log log = Log::silent();
@@ -228,7 +228,7 @@ TEST(Sweep, KnowsTheNamesThatItGivesToWhatIsSetAside) {
   }
 }
 
-// A name is found too long before anything is made, with the names of logs in mind.
+// The length of a name is checked before anything is made; names of logs count as well.
 TEST(Sweep, RefusesNamesThatAreTooLong) {
   const SmallSweep sweep;
   const auto plan = [&](size_t digits) {
@@ -292,7 +292,7 @@ TEST(SweepCommand, ContinuesToTheSameBits) {
   EXPECT_EQ(rows[2]["settings"]["optimizer.lr"], "0.01");
 }
 
-// One run without a number does not end the others, and its kind of error is that of the command.
+// A run whose loss is not finite does not end the others; the command exits with its kind of error.
 TEST(SweepCommand, EndsWithTheCodeOfTheRunThatFailed) {
   const SmallSweep sweep;
   const ProgramResult result =
@@ -306,7 +306,7 @@ TEST(SweepCommand, EndsWithTheCodeOfTheRunThatFailed) {
   EXPECT_EQ(rows[1]["status"], "finished");
 }
 
-// On one machine they would be ignored.
+// Without Slurm they would be ignored.
 TEST(SweepCommand, RefusesOptionsOfSlurmWithoutIt) {
   const SmallSweep sweep;
   for (const char* option : {"--no-watch", "--walltime-hours 2", "--at-once 2", "--poll-seconds 1",
@@ -320,7 +320,7 @@ TEST(SweepCommand, RefusesOptionsOfSlurmWithoutIt) {
   EXPECT_FALSE(std::filesystem::exists(sweep.output));
 }
 
-// The words of a sweep of one training that takes long.
+// The words of a sweep of one long training.
 std::string long_sweep(SmallSweep& sweep) {
   sweep.settings.training.max_tokens = 6'400'000;
   sweep.settings.training.epoch_tokens = 6'400'000;
@@ -339,8 +339,8 @@ void wait_for_metrics(const Path& run) {
   }
 }
 
-// The process that trains says in its lock who it is.
-TEST(SweepCommand, EndsAsItsTrainingThatASignalEnded) {
+// The lock of the training gives its process id.
+TEST(SweepCommand, EndsLikeItsTrainingThatASignalEnded) {
   for (const auto& [signal, code] : {std::pair(SIGTERM, kExitStopped), std::pair(SIGKILL, 70)}) {
     SmallSweep sweep;
     StartedProgram program(long_sweep(sweep));
@@ -357,8 +357,8 @@ TEST(SweepCommand, EndsAsItsTrainingThatASignalEnded) {
   }
 }
 
-// A training that went on alone would keep its directory from the next call.
-TEST(SweepCommand, TakesItsTrainingWithItWhenKilled) {
+// A training that continued alone would lock its directory against the next call.
+TEST(SweepCommand, EndsItsTrainingWhenKilled) {
   SmallSweep sweep;
   StartedProgram program(long_sweep(sweep));
   const Path run = sweep.output / "20m-lr0.001";

@@ -49,14 +49,14 @@ TEST(Tuner, KeepsWhatGainsFivePercentAndDropsTwo) {
   EXPECT_EQ(decisions[1]["kept"], false);
   EXPECT_EQ(decisions[2]["stage"], "compile_mode");
   EXPECT_EQ(decisions[2]["kept"], true);
-  // What a CPU cannot run is left out, with the reason.
+  // Candidates that a CPU cannot run are left out, with the reason.
   EXPECT_THAT(outcome.summary["left_out"].dump(), HasSubstr("captured CUDA graph"));
   EXPECT_THAT(outcome.summary["left_out"].dump(), HasSubstr("cudnn"));
   EXPECT_THAT(campaign_table(outcome.summary), HasSubstr("kept"));
 }
 
-// The file selected.yaml is the numerically fastest, however little it gains.
-TEST(Tuner, SelectsTheFastestEvenWhereItIsNotWorthIt) {
+// selected.yaml has the fastest candidate, however small its gain.
+TEST(Tuner, SelectsTheFastestEvenForASmallGain) {
   PlantedCampaign campaign;
   campaign.given.runtime.compile = true;
   campaign.rate = [](const config::Settings& settings) {
@@ -69,9 +69,9 @@ TEST(Tuner, SelectsTheFastestEvenWhereItIsNotWorthIt) {
   EXPECT_EQ(campaign.file("selected.yaml").training.micro_batch_size, 16);
 }
 
-// Neither over the memory nor failed candidates are recommended; what replaces a given
-// configuration that cannot run needs no gain.
-TEST(Tuner, NeverRecommendsWhatDoesNotRun) {
+// Candidates that fail or exceed the memory are not recommended; if the given settings cannot run,
+// their replacement needs no gain.
+TEST(Tuner, NeverRecommendsACandidateThatDoesNotRun) {
   PlantedCampaign campaign;
   campaign.ends["given"] = {.kind = CandidateEnd::Kind::kFailed, .failure = "out of memory"};
   campaign.ends["compiled"] = campaign.ends["given"];
@@ -87,7 +87,7 @@ TEST(Tuner, NeverRecommendsWhatDoesNotRun) {
   EXPECT_EQ(outcome.summary["decisions"][1]["kept"], true);
 }
 
-TEST(Tuner, WithNothingMeasuredRecommendsNothing) {
+TEST(Tuner, RecommendsNothingWithoutMeasurements) {
   PlantedCampaign campaign;
   campaign.rate = [](const config::Settings&) { return -1; };
   const BenchmarkOutcome outcome = campaign.tune();
@@ -98,7 +98,7 @@ TEST(Tuner, WithNothingMeasuredRecommendsNothing) {
 }
 
 // 35 seconds are enough for three candidates of ten.
-TEST(Tuner, StartsNothingThatWouldNotEndWithinTheBudget) {
+TEST(Tuner, StartsNoCandidateThatWouldExceedTheBudget) {
   PlantedCampaign campaign;
   campaign.rate = staged_rate;
   campaign.benchmark.budget_seconds = 35;
@@ -106,11 +106,11 @@ TEST(Tuner, StartsNothingThatWouldNotEndWithinTheBudget) {
   BenchmarkOutcome outcome = campaign.tune();
   EXPECT_EQ(campaign.started.size(), 3U);
   EXPECT_LE(campaign.clock, 35);
-  EXPECT_THAT(campaign.limits, ElementsAre(20, 20, 15));  // of the last one, what is left
+  EXPECT_THAT(campaign.limits, ElementsAre(20, 20, 15));  // for the last one: the rest
   EXPECT_EQ(outcome.summary["rows"][3]["status"], "not_started");
   EXPECT_THAT(outcome.summary["rows"][3]["failure"].get<std::string>(), HasSubstr("5 s"));
   EXPECT_EQ(outcome.summary["recommended"], "compiled");
-  // Called again it goes on: what is measured costs nothing.
+  // A second call continues: finished measurements cost nothing.
   campaign.clock = 0;
   outcome = campaign.tune();
   EXPECT_EQ(campaign.started.size(), 6U);
@@ -118,7 +118,7 @@ TEST(Tuner, StartsNothingThatWouldNotEndWithinTheBudget) {
   expect_error(ErrorKind::kUsage, {"--budget-minutes"}, [&] { campaign.tune(); });
 }
 
-TEST(Tuner, SaysWhatTheBudgetEnded) {
+TEST(Tuner, NamesTheCandidatesThatTheBudgetEnded) {
   PlantedCampaign campaign;
   campaign.benchmark.budget_seconds = 5;
   campaign.ends["given"] = {.kind = CandidateEnd::Kind::kTimedOut, .failure = "over 5 s"};
@@ -127,7 +127,7 @@ TEST(Tuner, SaysWhatTheBudgetEnded) {
   EXPECT_EQ(rows[1]["failure"], "the budget was used up");
 }
 
-TEST(Tuner, TriesThreadsAndWhatTheRestAllows) {
+TEST(Tuner, TriesThreadCountsAndAllowedMicrobatches) {
   PlantedCampaign campaign;
   campaign.given.runtime.threads = 1000;
   campaign.rate = [](const config::Settings& settings) {
@@ -138,7 +138,7 @@ TEST(Tuner, TriesThreadsAndWhatTheRestAllows) {
   EXPECT_EQ(campaign.file("recommended.yaml").runtime.threads, std::max(available_cores() / 4, 1));
 }
 
-TEST(Tuner, OfAGh200IsRefusedElsewhere) {
+TEST(Tuner, ForAGh200IsRefusedElsewhere) {
   require_gh200("NVIDIA GH200 480GB");
   for (const char* device : {"NVIDIA H100 80GB HBM3", "AMD EPYC 9454"}) {
     expect_error(ErrorKind::kDevice, {"--gh200", device}, [&] { require_gh200(device); });
@@ -146,7 +146,7 @@ TEST(Tuner, OfAGh200IsRefusedElsewhere) {
   EXPECT_FALSE(computing_device().empty());
 }
 
-// Whether a process is there and not only waits for its parent to ask how it ended.
+// Whether a process exists and is not a zombie.
 bool lives(pid_t process) {
   std::string text;
   try {
@@ -181,7 +181,7 @@ TEST(CandidateWorker, IsKilledWithItsChildAtTheTimeLimit) {
 }
 
 // Its child keeps the terminal open until the time limit, but the candidate itself had ended.
-TEST(CandidateWorker, IsMeasuredWhenItHadEndedBeforeItWasKilled) {
+TEST(CandidateWorker, IsMeasuredIfItEndedBeforeItWasKilled) {
   const TemporaryDirectory directory;
   const std::string record = directory / "record.json";
   const CandidateEnd end =
@@ -196,7 +196,7 @@ TEST(CandidateWorker, IsMeasuredWhenItHadEndedBeforeItWasKilled) {
   EXPECT_EQ((*end.record)["loss"], 1);
 }
 
-TEST(CandidateWorker, SaysHowItEnded) {
+TEST(CandidateWorker, ReportsHowItEnded) {
   const TemporaryDirectory directory;
   const auto run = [&](const std::string& script, int stop = 0) {
     return run_candidate_command({"sh", "-c", script},

@@ -86,7 +86,7 @@ TEST(Worker, MeasuresWindowsOfFullUpdates) {
   EXPECT_GT(record["first_update_seconds"].get<double>(), 0);
   EXPECT_GE(record["warmup_seconds"].get<double>(), record["first_update_seconds"].get<double>());
   EXPECT_GT(record["startup_seconds"].get<double>(), 0);
-  // Random tokens, little trained: about the logarithm of the vocabulary.
+  // After little training on random tokens, about the logarithm of the vocabulary.
   EXPECT_NEAR(record["loss"].get<double>(), std::log(kVocabulary), 1);
   EXPECT_GT(record["grad_norm"].get<double>(), 0);
   EXPECT_GT(record["reserved_memory_bytes"].get<int64_t>(), 0);
@@ -94,7 +94,7 @@ TEST(Worker, MeasuresWindowsOfFullUpdates) {
             record["reserved_memory_bytes"].get<int64_t>());
   EXPECT_GT(record["device_memory_bytes"].get<int64_t>(),
             record["peak_memory_bytes"].get<int64_t>());
-  // 6 for each parameter: embedding, then of each of 2 blocks 4 C C + 3 C F + 2 gains; last gain.
+  // 6 per parameter: the embedding; for each of 2 blocks 4 C C + 3 C F + 2 gains; the last gain.
   const double parameters = 300 * 64 + 2 * (4 * 64 * 64 + 3 * 64 * 96 + 2 * 64) + 64;
   const double per_token = 6 * parameters + 6 * 2 * 64 * 32;
   EXPECT_DOUBLE_EQ(record["model_operations_per_token"].get<double>(), per_token);
@@ -144,8 +144,8 @@ std::map<int, std::vector<Span>> tracks_of(const Path& path) {
   return tracks;
 }
 
-// Seconds of each operation outside of others, from the spans of a trace alone; "" has what is in
-// none.
+// The self time in seconds of each operation, only from the spans of a trace; "" has the time
+// outside operations.
 std::map<std::string, double> self_seconds(const std::vector<Span>& spans) {
   std::map<std::string, double> self;
   std::vector<Span> open;
@@ -199,7 +199,7 @@ void check_profile(SmallCase& small) {
     if (operation["operations_per_second"].is_null()) continue;
     operations += operation["operations_per_second"].get<double>() * seconds;
   }
-  // What the model needs, but for the gains, which no product reads; three updates.
+  // The operations of the model except for the gains, which no product reads; three updates.
   const double tokens = 3 * 4 * 32;
   const double gains = (2 * 2 + 1) * 64;
   const double needed = tokens * (record["model_operations_per_token"].get<double>() - 6 * gains);
@@ -211,7 +211,7 @@ void check_profile(SmallCase& small) {
   EXPECT_THAT(worker_text(record), HasSubstr("adjoint"));
 }
 
-// Wide enough that operations take longer than looking at the clock.
+// Wide enough that operations take longer than reading the clock.
 TEST(Worker, ProfilesThePlan) {
   SmallCase small;
   check_profile(small);
@@ -270,7 +270,7 @@ TEST(Worker, RunsSeveralWorkersInFloat64) {
 }
 
 // The cache of 12 sequences is read once for every three updates.
-TEST(Worker, BeginsAgainWhereTheDataEnd) {
+TEST(Worker, StartsAgainAtTheEndOfTheData) {
   const SmallCase small;
   UpdateSource source(small.settings, DataMode::kReal);
   train::UpdateBatch first;
@@ -284,7 +284,7 @@ TEST(Worker, BeginsAgainWhereTheDataEnd) {
   EXPECT_EQ(batch.targets, first.targets);
 }
 
-TEST(Worker, RefusesWhatItCannotMeasure) {
+TEST(Worker, RefusesSettingsThatItCannotMeasure) {
   SmallCase small;
   small.options.steps = 0;
   expect_error(ErrorKind::kUsage, {"--steps 0"}, [&] { small.measure(); });
@@ -294,8 +294,8 @@ TEST(Worker, RefusesWhatItCannotMeasure) {
   EXPECT_FALSE(std::filesystem::exists(small.options.output));
 }
 
-// Before the measurement: no update has asked whether to stop.
-TEST(Worker, RefusesAnOutputItCannotWriteAtOnce) {
+// Before the measurement: the stop function is not called for any update.
+TEST(Worker, RefusesAnUnwritableOutputAtOnce) {
   SmallCase small;
   int updates = 0;
   const auto measure = [&] {
@@ -314,8 +314,8 @@ TEST(Worker, RefusesAnOutputItCannotWriteAtOnce) {
   EXPECT_FALSE(std::filesystem::exists(small.options.output));
 }
 
-// Nothing is written beside a device.
-TEST(Worker, WritesTheRecordAloneToWhatIsNoOrdinaryFile) {
+// Nothing is written next to a device.
+TEST(Worker, WritesOnlyTheRecordIfTheOutputIsNotARegularFile) {
   SmallCase small;
   small.options.output = "/dev/null";
   small.options.telemetry = true;
@@ -359,7 +359,7 @@ TEST(WorkerCommand, KeepsTheExitCodeOfALossThatIsNotFinite) {
   EXPECT_FALSE(std::filesystem::exists(output));
 }
 
-TEST(WorkerCommand, WritesNoRecordWhenItIsStopped) {
+TEST(WorkerCommand, WritesNoRecordIfItIsStopped) {
   const TemporaryDirectory directory;
   const Path output = directory / "x.json";
   StartedProgram program(command_for(output) + " --steps 100000000");

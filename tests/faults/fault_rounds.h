@@ -1,4 +1,4 @@
-// How often a fault is provoked, and at which random moments.
+// The number of times that a fault is provoked, and the random moments.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 
 namespace saddle {
 
-// A few rounds in a test run; scripts/faults.sh asks for a hundred.
+// A few rounds in a test run; scripts/faults.sh requests a hundred.
 inline int fault_rounds() {
   const std::string rounds = environment_variable("SADDLE_FAULT_ROUNDS");
   return rounds.empty() ? 6 : std::max(1, std::atoi(rounds.c_str()));
 }
 
-// Random moments within the time that undisturbed work takes.
+// Random moments within the duration of undisturbed work.
 class RandomMoments {
  public:
   explicit RandomMoments(double seconds)

@@ -64,7 +64,7 @@ class PrepareFaults : public ::testing::Test {
   TemporaryDirectory directory_;
 };
 
-// Whether a process works, or worked when it was killed, in a private directory beside the cache.
+// Whether a process works, or worked when killed, in a private directory next to the cache.
 bool is_being_made(const Path& cache) {
   const std::string prefix = "." + cache.filename().string() + ".building-";
   for (const auto& entry : std::filesystem::directory_iterator(cache.parent_path())) {
@@ -73,7 +73,7 @@ bool is_being_made(const Path& cache) {
   return false;
 }
 
-// What lies under the cache's name is whole: nothing, or a cache that verifies.
+// Checks that the name of the cache refers to nothing or to a cache that verifies.
 void expect_nothing_half_written(const Path& cache) {
   if (std::filesystem::exists(cache)) TokenCache(cache).verify();
 }
@@ -86,21 +86,21 @@ TEST_F(PrepareFaults, KilledAtRandomMoments) {
 
   const Path cache = directory_ / "cache";
   int killed_at_work = 0;
-  const int most = 10 * fault_rounds();  // until one was hit, should none of the first be
+  const int most = 10 * fault_rounds();  // more rounds if none of the first hit one
   for (int round = 0; round < fault_rounds() || (killed_at_work == 0 && round < most); ++round) {
     StartedProgram program(arguments(cache));
     moments.sleep();
     program.kill(SIGKILL);
     if (program.wait() == -1 && is_being_made(cache)) ++killed_at_work;
     expect_nothing_half_written(cache);
-    if (is_cache(cache)) std::filesystem::remove_all(cache);  // it was faster
+    if (is_cache(cache)) std::filesystem::remove_all(cache);  // it finished earlier
   }
   EXPECT_GT(killed_at_work, 0);
   const ProgramResult last = run_saddle(arguments(cache));
   ASSERT_EQ(last.exit_code, 0) << last.errors;
   EXPECT_EQ(TokenCache(cache).identity(), TokenCache(undisturbed).identity());
   expect_nothing_half_written(cache);
-  // Leftovers of the killed ones were recognized and removed.
+  // The leftovers of killed processes were recognized and removed.
   for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
     EXPECT_EQ(entry.path().filename().string().find(".building"), std::string::npos)
         << entry.path();
@@ -110,7 +110,7 @@ TEST_F(PrepareFaults, KilledAtRandomMoments) {
 TEST_F(PrepareFaults, SecondOneIntoTheSameDirectoryIsRefused) {
   const Path cache = directory_ / "cache";
   std::optional<StartedProgram> first;
-  // On a busy machine the first may be done before it is stopped: then it is made again.
+  // On a busy machine the first may finish before it is stopped: then the test repeats it.
   for (int attempt = 0; attempt < 20 && !first; ++attempt) {
     std::filesystem::remove_all(cache);
     first.emplace(arguments(cache));
@@ -132,7 +132,7 @@ TEST_F(PrepareFaults, SecondOneIntoTheSameDirectoryIsRefused) {
 TEST_F(PrepareFaults, FullDisk) {
   const Path disk = directory_ / "disk";
   make_directories(disk);
-  // In a mount namespace of its own, so that nothing is left when the process ends.
+  // In a separate mount namespace, so that nothing is left when the process ends.
   ChildProcess child([&] {
     if (::unshare(CLONE_NEWNS) != 0 ||
         ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||

@@ -37,7 +37,7 @@ class TrainFaults : public ::testing::Test {
     return "train --config " + file.string() + (begun ? " --resume auto" : "");
   }
 
-  // Trains without disturbance; the seconds it took.
+  // Trains without disturbance; returns the seconds.
   double train_undisturbed() {
     const Stopwatch watch;
     const ProgramResult result = run_saddle(arguments(undisturbed()));
@@ -53,7 +53,7 @@ class TrainFaults : public ::testing::Test {
     EXPECT_EQ(numbers_of(output / "metrics.jsonl"), numbers_of(undisturbed() / "metrics.jsonl"));
   }
 
-  // Every weight and state file under its name is whole.
+  // Checks that every weight and state file under its final name is complete.
   static void expect_nothing_half_written(const Path& output) {
     if (!std::filesystem::exists(output)) return;
     for (const auto& entry : std::filesystem::directory_iterator(output)) {
@@ -62,7 +62,7 @@ class TrainFaults : public ::testing::Test {
     }
   }
 
-  // A run killed before its first state holds nothing to go on from.
+  // A run killed before its first state cannot be continued.
   static void remove_if_stateless(const Path& output) {
     if (!std::filesystem::exists(output / "latest.state.safetensors")) {
       std::filesystem::remove_all(output);
@@ -93,7 +93,7 @@ TEST_F(TrainFaults, KilledAtRandomMoments) {
       }
     }
     expect_same_bits(output);
-    // What the killed ones left half-written was removed.
+    // Half-written files of killed processes were removed.
     for (const auto& entry : std::filesystem::directory_iterator(output)) {
       EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();
     }
@@ -117,7 +117,7 @@ TEST_F(TrainFaults, StoppedAtRandomMoments) {
       moments.sleep();
       program.kill(kSignals[round % kSignals.size()]);
       code = program.wait();
-      // -1: before the program had taken charge of its signals, when there was nothing to save.
+      // -1: before the program handled its signals, when there was nothing to save.
       ASSERT_TRUE(code == kExitStopped || code == 0 || code == -1) << program.printed();
       if (code == -1) {
         ASSERT_EQ(program.printed(), "");

@@ -1,4 +1,4 @@
-// scripts/fresh-machine.sh deletes nothing that it did not make.
+// scripts/fresh-machine.sh deletes only files that it made.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -17,8 +17,8 @@ TEST(FreshMachine, RefusesAFolderThatIsNotItsOwn) {
   const Path kept = directory / "root" / "kept";
   std::filesystem::create_directory(directory / "root");
   write_file_atomically(kept, "text");
-  const ProcessResult result =
-      run_process({SADDLE_SOURCE_DIR "/scripts/fresh-machine.sh", "--output", directory.path()}, {});
+  const ProcessResult result = run_process(
+      {SADDLE_SOURCE_DIR "/scripts/fresh-machine.sh", "--output", directory.path()}, {});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.errors, HasSubstr("is not empty and not a machine of this script"));
   EXPECT_EQ(read_file(kept), "text");

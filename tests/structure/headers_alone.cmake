@@ -32,8 +32,8 @@ if(PREPARE)
   return()
 endif()
 
-# What `header` includes of LIBRARIES, directly or through headers under ROOT or SOURCES, joins
-# `found` of the caller. Each header is read once (`known`).
+# Adds to `found` of the caller the headers of LIBRARIES that `header` includes, directly or through
+# headers under ROOT or SOURCES. Each header is read once (`known`).
 function(find_libraries header)
   get_property(read GLOBAL PROPERTY "read ${header}" SET)
   if(NOT read)

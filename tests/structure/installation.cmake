@@ -1,5 +1,5 @@
 # Installs the build of folder BUILD under PREFIX, and checks that the program runs there and that
-# what its users read is where the documentation says.
+# the documented files are in their places.
 #   cmake -D BUILD=... -D SOURCE=... -D PREFIX=... -P installation.cmake
 file(REMOVE_RECURSE ${PREFIX})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX}
@@ -28,7 +28,7 @@ same(share/doc/saddle/docs docs *.md)
 execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files
   ${SOURCE}/README.md ${PREFIX}/share/doc/saddle/README.md COMMAND_ERROR_IS_FATAL ANY)
 
-# The page and the completion are what the program itself prints.
+# The page and the completion equal the output of the program.
 foreach(row IN ITEMS "manual|gzip -dc share/man/man1/saddle.1.gz"
     "completion|cat share/bash-completion/completions/saddle")
   string(REPLACE "|" ";" row "${row}")
@@ -40,7 +40,7 @@ foreach(row IN ITEMS "manual|gzip -dc share/man/man1/saddle.1.gz"
   execute_process(COMMAND ${reader} WORKING_DIRECTORY ${PREFIX}
     OUTPUT_VARIABLE installed COMMAND_ERROR_IS_FATAL ANY)
   if(NOT printed STREQUAL installed)
-    message(FATAL_ERROR "saddle ${command} prints something else than was installed")
+    message(FATAL_ERROR "the output of saddle ${command} differs from the installed file")
   endif()
 endforeach()
 message("installed under ${PREFIX}")
