@@ -80,7 +80,7 @@ TEST_F(Interchange, AStateBecomesAWeightFile) {
 
   const ProgramResult again = run_saddle(arguments);
   EXPECT_EQ(again.exit_code, exit_code(ErrorKind::kConfig));
-  EXPECT_THAT(again.errors, HasSubstr("is there already"));
+  EXPECT_THAT(again.errors, HasSubstr("already exists"));
 }
 
 TEST_F(Interchange, TheFolderHasTheTokenizerOfTheModel) {
