@@ -7,7 +7,10 @@
 #include "base/text.h"
 #include "data/cache.h"
 #include "data/documents.h"
+#include "data/gzip_file.h"
+#include "data/sentencepiece_model.h"
 #include "data/tokenizer.h"
+#include "data/tokenizer_json.h"
 #include "fuzz/targets.h"
 
 namespace saddle::fuzz {
@@ -75,7 +78,9 @@ void documents(std::string_view bytes, Scratch& scratch) {
   const std::string_view rest = bytes.substr(1);
   if (bytes[0] == '1') {
     const Path packed = scratch.write("a.jsonl.gz", rest);
-    accepts([&] { all_lines(packed); });
+    const bool taken = accepts([&] { all_lines(packed); });
+    require(data::gzip_fault(packed).empty() == taken, "a check of gzip data and a reader differ");
+    require(!taken || data::gzip_beginning_fault(packed).empty(), "gzip data begins otherwise");
     all_documents(packed);
     return;
   }
@@ -98,6 +103,13 @@ void tokenizer(std::string_view bytes, Scratch& scratch) {
     for (const uint16_t id : ids) require(id < tokenizer.vocab_size(), "an id has no piece");
     tokenizer.decode(ids);
     tokenizer.piece(tokenizer.eos_id());
+    // As an export reads it.
+    const auto model = data::read_sentencepiece_model(bytes, "tokenizer.model");
+    require(static_cast<int64_t>(model.pieces.size()) == tokenizer.vocab_size(),
+            "a model has another number of pieces for an export");
+    if (!data::without_tokenizer_json(model)) {
+      parse_json(json_text(data::tokenizer_json(model)), "tokenizer.json");
+    }
   });
 }
 
