@@ -91,7 +91,7 @@ const Path& BuildDirectory::create(Log* log) {
          target_.string());
   }
   remove_leftovers(log);
-  // mkdir takes nothing that is there already, such as a link to elsewhere.
+  // mkdir fails if the path already exists, for example as a link to another directory.
   for (int64_t number = ::getpid(); building_.empty(); ++number) {
     const Path path = target_.parent_path() / (prefix() + std::to_string(number));
     if (::mkdir(path.c_str(), 0777) == 0) {

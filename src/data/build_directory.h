@@ -9,9 +9,9 @@ namespace saddle::data {
 // Unlike StagedDirectory it refuses a second writer before the work instead of after it: making a
 // cache takes hours.
 //
-// Holds the lock against a second writer of `target` (".NAME.lock" beside it) and, from create()
-// on, a private directory beside it (".NAME.building-NUMBER"), which the destructor removes unless
-// it was published.
+// Owns the lock that excludes a second writer of `target` (".NAME.lock" next to it). After
+// create(), it also owns a private directory next to it (".NAME.building-NUMBER"). The destructor
+// removes that directory unless it was published.
 class BuildDirectory {
  public:
   // Makes the parent of `target` when missing and takes the lock; an Error when it is taken. A
@@ -21,10 +21,9 @@ class BuildDirectory {
   BuildDirectory& operator=(const BuildDirectory&) = delete;
   ~BuildDirectory();
 
-  // Makes the private directory. Those of killed writers are removed first, with a line in `log`:
-  // the lock shows that nobody writes there any longer. An Error of kind kData when `target` is
-  // there
-  // already and is not an empty directory, of kind kConfig when a file system is mounted there.
+  // Makes the private directory. First removes those of killed writers, with a line in `log`: the
+  // lock shows that nobody writes there any longer. An Error of kind kData when `target` already
+  // exists and is not an empty directory, of kind kConfig when a file system is mounted there.
   const Path& create(Log* log);
 
   // Renames the private directory to `target`, and flushes both directories.

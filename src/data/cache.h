@@ -1,5 +1,5 @@
 // The token cache: a directory of shards of little-endian uint16 ids and a manifest.json that says
-// what they were made from. A cache is complete when it has its name, and never changes afterwards.
+// what they were made from. A cache that has its final name is complete and never changes.
 #pragma once
 
 #include <cstdint>
@@ -80,11 +80,11 @@ CacheManifest manifest_from_json(const Json& json, const Path& path);
 // The same of a file; also kIo.
 CacheManifest read_manifest(const Path& path);
 
-// True when `directory` holds a manifest.json.
+// True when `directory` contains a manifest.json.
 bool is_cache(const Path& directory);
 
-// A finished cache. Reading is safe from several threads at once; each opens the shard that it
-// reads for as long as it does, so that the number of shards is not limited by that of open files.
+// A finished cache. Several threads may read at once. Each read opens its shard and closes it
+// afterwards, so the limit on open files does not limit the number of shards.
 class TokenCache {
  public:
   // Checks the manifest and the size of every shard; the checksums are checked by verify().

@@ -37,11 +37,11 @@ PublishedDataset find_dataset(const std::string& name);
 // c4-train.00000-of-01024.json.gz, ...
 std::string file_name(const PublishedDataset& dataset, Split split, int64_t index);
 
-// The files of one split. fetch() downloads a file that is not in the directory yet; one that is
-// there was checked when it came, and is taken as it is, without the network, unless its first
-// bytes are not those of gzip. The size and the SHA-256 that the server states are checked, and
-// that the file is gzip data. Errors: kConfig for a base URL that is neither https nor http and for
-// a revision that cannot be one; others as of download_file().
+// The files of one split. fetch() downloads a file that is not in the directory yet. A file that is
+// already there was checked when it was downloaded; it is used without network access unless its
+// first bytes are not those of gzip. A download is checked against the size and the SHA-256 that
+// the server states, and must be gzip data. Errors: kConfig for a base URL that is neither https
+// nor http and for an invalid revision; otherwise those of download_file().
 class DatasetFiles : public FileSequence {
  public:
   DatasetFiles(const PublishedDataset& dataset, const std::string& revision, Split split,

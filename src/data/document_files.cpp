@@ -47,7 +47,7 @@ std::vector<FoundFile> files_of_folder(const Path& folder) {
   size_t others = 0;
   for (const auto& entry : entries) {
     const Path& path = entry.path();
-    // c4-train.json.zst beside c4-train.json.gz must not be missed without a word.
+    // c4-train.json.zst next to c4-train.json.gz must not be ignored silently.
     const bool compressed = !other_compression(path).empty() && is_document_file(path.stem());
     if ((compressed || is_document_file(path)) && is_regular(path)) {
       found.push_back({path});

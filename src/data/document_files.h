@@ -1,4 +1,4 @@
-// Which files hold the documents of each split.
+// Finds the files that contain the documents of each split.
 #pragma once
 
 #include <string>
@@ -20,13 +20,13 @@ struct DocumentFiles {
 };
 
 // The document files that `source` names. Each entry is a folder (its .json and .jsonl files, also
-// with .gz, not those of folders inside it), one file, or a glob pattern; a name that exists is
-// taken as it is, whatever characters it holds.
+// with .gz, not those of folders inside it), one file, or a glob pattern; the name of
+// an existing file is never a pattern, whatever characters it contains.
 //
-// Without `validation_source` the file names say the split: "train" or "validation". With it, every
-// file of `source` is a training file and every file of `validation_source` one for validation. Of
-// a folder or pattern, files whose names say the other split alone, or that the other setting names
-// one by one, are left out.
+// Without `validation_source` the file names give the split: "train" or "validation". With it,
+// every file of `source` is a training file and every file of `validation_source` one for
+// validation. A folder or pattern leaves out files whose names contain only the other split, and
+// files that the other setting names one by one.
 //
 // Each list is sorted by file name and holds a path once, so that the same files give the same
 // cache, however they are named. Errors, of kind kData unless noted: an entry without files, a
@@ -35,7 +35,7 @@ struct DocumentFiles {
 DocumentFiles find_document_files(const std::vector<std::string>& source,
                                   const std::vector<std::string>& validation_source = {});
 
-// True when the name says JSON lines, compressed or not.
+// True when the name has an ending of JSON lines, compressed or not.
 bool is_document_file(const Path& path);
 
 }  // namespace saddle::data

@@ -15,7 +15,7 @@ namespace saddle::data {
 struct DownloadOptions {
   HttpOptions http;
   int64_t retries = 10;              // failures in a row, without a further MiB
-  int64_t content_retries = 2;       // further tries when what came is not what was expected
+  int64_t content_retries = 2;       // further tries when the content is not as expected
   double first_delay_s = 1.0;        // before the first retry; doubles with each failure in a row
   double max_delay_s = 60.0;         // where the doubling ends
   double max_retry_after_s = 300.0;  // the longest wait that a server may ask for (Retry-After)
@@ -30,18 +30,18 @@ struct DownloadRequest {
 };
 
 struct DownloadResult {
-  bool present = false;  // the destination was there already and is what was expected
+  bool present = false;  // the destination already existed and is as expected
   int64_t bytes = 0;     // of the file
   int64_t received = 0;  // through the network, in this call
   int64_t requests = 0;  // sent in this call
 };
 
-// Brings the file at `url` to `destination`.
+// Downloads the file at `url` to `destination`.
 //
-// The bytes gather beside it (data/part_file.h) and stay there when the process is killed or gives
-// up. The next attempt asks for the rest (Range) when it can tell that the file is the same:
-// because its SHA-256 is known, or else by a strong ETag (If-Range); a server that sends the whole,
-// or another file, makes it start again. Broken and stalled connections and the statuses of
+// Received bytes are stored next to it (data/part_file.h) and stay there when the process is killed
+// or gives up. The next attempt requests the rest (Range) when it can tell that the file is the
+// same: because its SHA-256 is known, or else by a strong ETag (If-Range). It starts again if the
+// server sends the whole file or another one. Broken and stalled connections and the statuses of
 // is_passing() are tried again after a growing wait, or the one that the server asks for. The file
 // gets its name when it is flushed to disk and has the size and hash that were expected, and is
 // gzip data where that was. A login in the URL (https://USER:PASSWORD@HOST) is stored nowhere.
@@ -58,9 +58,9 @@ struct RemoteFile {
   std::string sha256 = {};  // empty when the server does not say
 };
 
-// Asks with HEAD, with retries as above. A file that a server keeps elsewhere is described by the
-// headers X-Linked-Size and X-Linked-ETag of its redirect, others by their Content-Length. A server
-// that takes no HEAD gives an empty description.
+// Sends a HEAD request, with retries as above. The headers X-Linked-Size and X-Linked-ETag of a
+// redirect describe a file that is stored elsewhere; Content-Length describes any other. The
+// description is empty if the server does not support HEAD.
 RemoteFile describe_url(const std::string& url, const DownloadOptions& options, Log* log);
 
 }  // namespace saddle::data

@@ -10,8 +10,8 @@
 
 namespace saddle::data {
 
-// Files in the order in which their documents are taken. They are only brought here one by one as
-// they are reached. Members may be called from several threads.
+// Files in the order in which their documents are taken. Each is downloaded only when it
+// is reached. Members may be called from several threads.
 class FileSequence {
  public:
   virtual ~FileSequence() = default;
@@ -24,7 +24,7 @@ class FileSequence {
   // The path of file `index`, which is here and whole when this returns.
   virtual Path fetch(int64_t index) = 0;
 
-  // Of all files, as far as it is known and an estimate where it is not; 0 when nothing is known.
+  // The size of all files, estimated where it is not known; 0 when nothing is known.
   virtual int64_t total_bytes() const = 0;
 
   // Whether file `index` is the one that `record` describes. A file of a published dataset is known

@@ -46,7 +46,7 @@ class BlockOrder {
 
   // The range taken as number `visit`.
   int64_t range_at(int64_t visit) const { return range_order_[static_cast<size_t>(visit)]; }
-  // How many ranges were begun before the one that holds `position`.
+  // How many ranges were begun before the one that contains `position`.
   int64_t visit_of(int64_t position) const;
   Place place(int64_t position) const;
   // The blocks of the range in the order in which they are taken.

@@ -18,8 +18,8 @@ struct PartOrigin {
   std::string sha256;            // of the whole file, as far as known
 };
 
-// The first bytes of a file lie beside its destination as ".NAME.part", and what they belong to in
-// ".NAME.part.json", so that a later process can continue. The caller holds a lock on the
+// The first bytes of a file are stored next to its destination as ".NAME.part". ".NAME.part.json"
+// records what they belong to, so that a later process can continue. The caller holds a lock on the
 // destination. Failures are those of base/files.h.
 class PartFile {
  public:
@@ -40,7 +40,7 @@ class PartFile {
   // Flushes it to disk and renames it to the destination.
   void publish();
 
-  // Removes what an earlier process left beside a destination that is complete.
+  // Removes what an earlier process left next to a destination that is complete.
   static void remove_leftovers(const Path& destination);
 
  private:

@@ -22,7 +22,7 @@ namespace saddle::data {
 
 namespace {
 
-constexpr int64_t kProgressDocuments = 64;  // between two looks at the clock
+constexpr int64_t kProgressDocuments = 64;  // between two readings of the clock
 
 void check_options(const PrepareOptions& options) {
   if (options.directory.empty()) fail(ErrorKind::kConfig, "no directory is given for the cache");
@@ -82,7 +82,7 @@ class CancelAtEnd {
   FileSequence* files_;
 };
 
-// Makes the shards of one split and says how far it is.
+// Makes the shards of one split and reports progress.
 class SplitBuilder {
  public:
   SplitBuilder(Split split, const Inputs& inputs, std::optional<int64_t> limit,

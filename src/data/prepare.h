@@ -24,8 +24,8 @@ struct PrepareOptions {
   Path tokenizer_model;
   Path directory;                            // where the cache appears when it is complete
   int64_t vocab_size = 32'000;               // that the tokenizer must have
-  std::optional<int64_t> train_tokens;       // exactly so many; all that there are when empty
-  std::optional<int64_t> validation_tokens;  // at most so many; all that there are when empty
+  std::optional<int64_t> train_tokens;       // exactly this many; all when empty
+  std::optional<int64_t> validation_tokens;  // at most this many; all when empty
   int64_t shard_tokens = kDefaultShardTokens;
   int64_t shuffle_buffer = 10'000;  // documents
   uint64_t shuffle_seed = 42;
@@ -33,7 +33,7 @@ struct PrepareOptions {
 };
 
 struct PrepareSummary {
-  bool reused = false;  // the cache was there already, and is verified
+  bool reused = false;  // the cache already existed, and is verified
   CacheManifest manifest;
   std::string identity;
   double seconds = 0.0;

@@ -12,7 +12,7 @@ namespace saddle::data {
 
 namespace {
 
-constexpr double kStopInterval_s = 0.05;  // between two looks at the wish to stop
+constexpr double kStopInterval_s = 0.05;  // between two checks for a stop request
 
 }  // namespace
 

@@ -80,7 +80,7 @@ class InputLines {
   int64_t zero_bytes_ = 0;
 };
 
-// Gives the lines to SentencePiece. Its code is not ours, so an error waits here until it returned.
+// Gives the lines to SentencePiece. Its code is not ours, so an error is kept until it returns.
 class Sentences : public sentencepiece::SentenceIterator {
  public:
   Sentences(const TokenizerTrainingOptions& options, TokenizerTrainingSummary* summary)

@@ -165,7 +165,7 @@ TEST_F(CacheTest, RefusesAManifestThatMakesNoSense) {
   }
 }
 
-TEST_F(CacheTest, RefusesDirectoriesThatAreNoCache) {
+TEST_F(CacheTest, RefusesDirectoriesThatAreNotCaches) {
   std::filesystem::remove(directory_ / "manifest.json");
   expect_refused({directory_.string(), "no token cache"});
   expect_error(ErrorKind::kData, {"none", "no token cache"},
@@ -213,7 +213,7 @@ TEST_F(CacheTest, VerifyNamesTheDamagedShard) {
                [&] { cache.verify(); });
 }
 
-TEST_F(CacheTest, VerifyTellsWhereTheFirstWrongIdIs) {
+TEST_F(CacheTest, VerifyReportsTheFirstInvalidId) {
   change_byte("validation-00000.bin", 5, '\x7F');
   change_byte("validation-00000.bin", 9, '\x7F');
   const TokenCache cache(directory_);

@@ -31,7 +31,7 @@ TEST(Datasets, FilesHaveTheirPublishedNames) {
   EXPECT_EQ(file_name(kC4, Split::kValidation, 7), "c4-validation.00007-of-00008.json.gz");
 }
 
-TEST(Datasets, WhatCannotBeOneIsRefused) {
+TEST(Datasets, InvalidNamesRevisionsAndUrlsAreRefused) {
   Log log = Log::silent();
   expect_error(ErrorKind::kConfig, {"data.dataset is \"c5\"", "c4"}, [] { find_dataset("c5"); });
   const auto make = [&](const std::string& revision, const std::string& base_url) {
@@ -129,7 +129,7 @@ TEST_F(DatasetTest, GivesTheCacheThatLocalFilesGive) {
             read_bytes(local_ / "c4-train.00001-of-01024.json.gz"));
 }
 
-TEST_F(DatasetTest, WhatIsThereIsNotAskedForAgain) {
+TEST_F(DatasetTest, ExistingFilesAreNotDownloadedAgain) {
   run();
   const size_t before = server_.seen("HEAD", path(Split::kTrain, 0)).size();
   EXPECT_EQ(before, 1U);
@@ -176,7 +176,7 @@ TEST_F(DatasetTest, TheHashThatTheServerStatesIsChecked) {
 }
 
 // As a network that wants a login answers everything: with its page.
-TEST_F(DatasetTest, APageIsNoDataFile) {
+TEST_F(DatasetTest, AnHtmlPageIsRefused) {
   const std::string name = path(Split::kValidation, 2);
   const HttpBehaviour page{.body = "<!DOCTYPE html><html>Please log in</html>"};
   server_.script("HEAD", name, {page});
@@ -189,7 +189,7 @@ TEST_F(DatasetTest, APageIsNoDataFile) {
   run();
 }
 
-TEST_F(DatasetTest, AFileThatIsNoGzipIsFetchedAgain) {
+TEST_F(DatasetTest, AFileThatIsNotGzipIsDownloadedAgain) {
   const std::string content = read_bytes(local_ / file_name(kC4, Split::kValidation, 2));
   make_directories(downloaded(Split::kValidation, 2).parent_path());
   for (const std::string& wrong : {std::string("<html>log in</html>"), std::string()}) {

@@ -65,7 +65,7 @@ TEST_F(DocumentFilesTest, GlobAndList) {
   EXPECT_EQ(names_of(again.validation), names_of(files.validation));
 }
 
-TEST_F(DocumentFilesTest, ANameThatExistsIsNoPattern) {
+TEST_F(DocumentFilesTest, AnExistingNameIsNotAPattern) {
   touch({"part[1].train.jsonl", "part1.train.jsonl", "what?.validation.jsonl", "set [a]/train.json",
          "set [a]/validation.json"});
   const DocumentFiles files =
@@ -118,7 +118,7 @@ TEST_F(DocumentFilesTest, AFileInBothSplitsIsAnError) {
   }
 }
 
-TEST_F(DocumentFilesTest, WhatIsMissingIsSaid) {
+TEST_F(DocumentFilesTest, MissingFilesAreReported) {
   expect_error(ErrorKind::kData, {folder(), "no document files", "found 0 other files"},
                [&] { find_document_files({folder()}); });
   expect_error(ErrorKind::kData, {"no document files in", "none/*.json"},

@@ -41,7 +41,7 @@ TEST(DocumentReader, ReadsFilesInOrderAndCountsWhatItLeavesOut) {
                                  std::filesystem::file_size(directory / "b.json.gz")));
 }
 
-TEST(DocumentReader, PassesOverBlankLinesAndZeroBytes) {
+TEST(DocumentReader, IgnoresBlankLinesAndZeroBytes) {
   const TemporaryDirectory directory;
   write_bytes(directory / "a.json", "\n{\"text\":\"one\"}\n \t\r\n\n{\"text\":\"two\"}\r\n\n");
   write_bytes(directory / "b.json.gz", gzip("{\"text\":\"three\"}\n\n") + std::string(512, '\0'));

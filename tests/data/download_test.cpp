@@ -80,7 +80,7 @@ class DownloadTest : public ::testing::Test {
   Log log_ = Log::silent();
 };
 
-TEST_F(DownloadTest, BringsAFileAndKnowsItAgain) {
+TEST_F(DownloadTest, DownloadsAFileOnce) {
   request_.bytes = size();
   request_.sha256 = sha256_hex(content_);
   const DownloadResult result = run();
@@ -211,7 +211,7 @@ TEST_F(DownloadTest, GivesUpWhenNothingComes) {
   expect_complete();
 }
 
-TEST_F(DownloadTest, FinalAnswersAreNotAskedForAgain) {
+TEST_F(DownloadTest, PermanentErrorsAreNotRetried) {
   for (const int status : {400, 401, 403, 404, 410}) {
     const size_t before = gets().size();
     script({{.status = status}});
@@ -224,7 +224,7 @@ TEST_F(DownloadTest, FinalAnswersAreNotAskedForAgain) {
   EXPECT_TRUE(read_bytes(part()).empty()) << "an error page is no content";
 }
 
-TEST_F(DownloadTest, PassingAnswersAreAskedForAgain) {
+TEST_F(DownloadTest, TransientErrorsAreRetried) {
   script({{.status = 500}, {.status = 503}, {.status = 429}, {.cut_after = 1000}, {.status = 502}});
   EXPECT_EQ(run().requests, 6);
   expect_complete();
@@ -286,7 +286,7 @@ TEST_F(DownloadTest, AWrongSizeIsTriedAgainAndThenAnError) {
   expect_nothing_published();
 }
 
-TEST_F(DownloadTest, AWrongContentLengthIsSeen) {
+TEST_F(DownloadTest, AWrongContentLengthIsDetected) {
   request_.bytes = size();
   script({{.length_error = 5}, {.length_error = -5}, {.no_length = true, .cut_after = 777}});
   run();
@@ -364,7 +364,7 @@ TEST_F(DownloadTest, TwoAtOnceAreRefused) {
   EXPECT_TRUE(gets().empty());
 }
 
-TEST_F(DownloadTest, AFullDiskIsSaidAndWhatCameIsKept) {
+TEST_F(DownloadTest, AFullDiskIsReportedAndThePartIsKept) {
   ChildProcess child([&] {
     // The kernel refuses to let a file grow, as a full disk would.
     ::signal(SIGXFSZ, SIG_IGN);
@@ -384,7 +384,7 @@ TEST_F(DownloadTest, AFullDiskIsSaidAndWhatCameIsKept) {
   expect_complete();
 }
 
-TEST_F(DownloadTest, AWishToStopEndsItSoon) {
+TEST_F(DownloadTest, AStopRequestEndsItSoon) {
   const Stopwatch watch;
   options_.http.stop = [&] { return watch.seconds() > 0.1; };
   options_.http.stall_timeout_s = 60;
@@ -400,7 +400,7 @@ TEST_F(DownloadTest, AWishToStopEndsItSoon) {
   EXPECT_LT(second.seconds(), 5.0);
 }
 
-TEST_F(DownloadTest, ServersThatAreNotThereAreNamed) {
+TEST_F(DownloadTest, UnreachableServersAreNamed) {
   options_.retries = 1;
   request_.url = "http://127.0.0.1:1/nothing";
   expect_error(ErrorKind::kIo, {request_.url, "connect", "given up"}, [&] { run(); });

@@ -73,7 +73,7 @@ TEST(Lines, SeveralGzipMembers) {
   EXPECT_EQ(all_lines(directory / "packed.gz"), (Lines{"one", "two", "three"}));
 }
 
-TEST(Lines, ZeroBytesAfterTheLastMemberArePassedOver) {
+TEST(Lines, ZeroBytesAfterTheLastMemberAreIgnored) {
   const TemporaryDirectory directory;
   const Path path = directory / "packed.gz";
   // The second is longer than what is read at once.

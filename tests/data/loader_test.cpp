@@ -70,7 +70,7 @@ TEST(BlockOrder, IsAPermutationThatKeepsRangesTogether) {
   }
 }
 
-TEST(BlockOrder, RefusesPositionsThatAreNotThere) {
+TEST(BlockOrder, RefusesPositionsOutOfRange) {
   const BlockOrder order(10, 3, 1);
   expect_error(ErrorKind::kInternal, {"position 10"}, [&] { order.block_at(10); });
   expect_error(ErrorKind::kInternal, {"position -1"}, [&] { order.block_at(-1); });

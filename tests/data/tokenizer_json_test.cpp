@@ -107,7 +107,7 @@ TEST(TokenizerJson, OfAUnigramModel) {
   EXPECT_TRUE(tokenizer_json(model).at("pre_tokenizer").is_null());
 }
 
-TEST(TokenizerJson, WhatItCannotExpressIsSaid) {
+TEST(TokenizerJson, UnsupportedModelsAreReported) {
   EXPECT_EQ(without_tokenizer_json(small_bpe()), std::nullopt);
   const auto reason = [](auto change) {
     SentencePieceModel model = small_bpe();

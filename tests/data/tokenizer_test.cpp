@@ -123,7 +123,7 @@ TEST_F(TokenizerTest, TakesTheLongestWordsThatItLeavesIn) {
   EXPECT_EQ(train_tokenizer(asked, &log_).long_words, 1);
 }
 
-TEST_F(TokenizerTest, CountsWhatItPassesOver) {
+TEST_F(TokenizerTest, CountsBlankLinesAndZeroBytes) {
   TokenizerTrainingOptions asked = options("a.model", 300);
   write_bytes(directory_ / "a.json.gz",
               gzip("\n" + json_lines(some_documents(1, 100)) + " \n") + std::string(10, '\0'));
@@ -140,7 +140,7 @@ TEST_F(TokenizerTest, AnOutputThatCannotBeWrittenIsRefusedBeforeTheText) {
   expect_error(ErrorKind::kIo, {"none/a.model"}, [&] { train_tokenizer(asked, &log_); });
 }
 
-TEST_F(TokenizerTest, RefusesWhatCannotBeTrained) {
+TEST_F(TokenizerTest, RefusesInvalidTrainingRequests) {
   expect_error(ErrorKind::kConfig, {"20000"},
                [&] { train_tokenizer(options("a.model", 20'000), &log_); });
   expect_error(ErrorKind::kConfig, {"65536", "70000"},
@@ -164,7 +164,7 @@ TEST_F(TokenizerTest, RefusesWhatCannotBeTrained) {
   expect_error(ErrorKind::kIo, {"text.txt/a.model"}, [&] { train_tokenizer(nowhere, &log_); });
 }
 
-TEST_F(TokenizerTest, RefusesFilesThatAreNoModel) {
+TEST_F(TokenizerTest, RefusesFilesThatAreNotModels) {
   expect_error(ErrorKind::kIo, {"none.model"}, [&] { Tokenizer(directory_ / "none.model"); });
   for (const std::string& bytes : {std::string(), std::string("not a model"),
                                    std::string(1000, '\xFF'), std::string(1000, '\0')}) {
