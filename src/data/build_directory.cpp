@@ -81,7 +81,7 @@ const Path& BuildDirectory::create(Log* log) {
   std::error_code code;
   const bool is_there = std::filesystem::exists(std::filesystem::symlink_status(target_, code));
   if (is_there && !(is_directory && std::filesystem::is_empty(target_, code))) {
-    fail(ErrorKind::kData, "{} is there already and is no token cache: choose a new directory",
+    fail(ErrorKind::kData, "{} already exists and is not a token cache: choose a new directory",
          target_.string());
   }
   if (is_directory && is_mount_point(target_)) {

@@ -51,7 +51,8 @@ void check_sizes(const Path& directory, const SplitRecord& split) {
 
 TokenCache::TokenCache(const Path& directory) : directory_(directory) {
   if (!is_cache(directory)) {
-    fail(ErrorKind::kData, "{} is no token cache: it has no {}", directory.string(), kManifestName);
+    fail(ErrorKind::kData, "{} is not a token cache: it has no {}", directory.string(),
+         kManifestName);
   }
   manifest_ = read_manifest(directory / kManifestName);
   check_sizes(directory, manifest_.train);

@@ -86,7 +86,7 @@ Path DatasetFiles::fetch(int64_t index) {
     const std::string url = url_ + "/" + name(index);
     const RemoteFile remote = describe_url(url, download_, log_);
     if (!remote.bytes && remote.sha256.empty()) {
-      log_->warn("the server states neither size nor hash of {}: gzip's checksum is all there is",
+      log_->warn("the server states neither size nor hash of {}: only gzip's checksum is checked",
                  url);
     }
     const DownloadResult result = download_file({.url = url,

@@ -84,7 +84,7 @@ std::vector<FoundFile> files_of_pattern(const std::string& pattern) {
 }
 
 // Those that can be read. The others are an error when the entry named one by itself or has no
-// other files; after `zstd -d`, which keeps its input, both lie side by side.
+// other files; after `zstd -d`, which keeps its input, both are in the folder.
 std::vector<FoundFile> readable(const std::vector<FoundFile>& found,
                                 std::vector<IgnoredFile>* ignored) {
   std::vector<FoundFile> files;
@@ -122,7 +122,7 @@ std::vector<FoundFile> files_of(const std::vector<std::string>& source,
   }
   std::vector<FoundFile> files;
   for (const auto& [path, file] : by_path) files.push_back(file);
-  // Two folders may hold files of the same name: the whole path breaks the tie.
+  // Two folders may contain files with the same name: the whole path breaks the tie.
   std::ranges::sort(files, {}, [](const FoundFile& file) {
     return std::pair(file.path.filename().string(), file.path.string());
   });
@@ -174,7 +174,7 @@ std::vector<Path> files_of_role(const std::vector<FoundFile>& own,
   std::vector<Path> paths;
   for (const FoundFile& file : own) {
     if (!file.named && says(file.path, other_word) && !says(file.path, word)) {
-      ignored->push_back({file.path, fmt::format("its name says {}, where {} files are asked for",
+      ignored->push_back({file.path, fmt::format("its name says {}, but {} files are requested",
                                                  other_word, word)});
       continue;
     }

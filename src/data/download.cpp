@@ -89,7 +89,7 @@ class Download {
 
   std::string public_url() const { return without_logins(request_.url, ""); }
 
-  // Comes back when all bytes are there, or `wrong_` says that they cannot be right.
+  // Returns when all bytes are there, or `wrong_` says that they cannot be right.
   void fetch() {
     int64_t most = part_.size();
     while (true) {
@@ -127,7 +127,7 @@ class Download {
   bool start(const HttpHeaders& headers, int64_t asked_from) {
     if (headers.status == 200) return start_whole(headers, asked_from);
     if (headers.status == 206 && asked_from > 0) return start_rest(headers, asked_from);
-    return false;  // judged by its status; its body is of no use
+    return false;  // judged by its status; its body is not used
   }
 
   bool start_whole(const HttpHeaders& headers, int64_t asked_from) {

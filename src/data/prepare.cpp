@@ -169,7 +169,7 @@ class SplitBuilder {
     const std::string passed_over = passed_over_text(read_.blank_lines, read_.zero_bytes);
     if (!passed_over.empty()) log_->info("{}: {}", split_name(split_), passed_over);
     if (record_.tokens == 0) {
-      fail(ErrorKind::kData, "{}: the {} files hold no document with text", inputs_name_,
+      fail(ErrorKind::kData, "{}: the {} files contain no document with text", inputs_name_,
            split_name(split_));
     }
     for (int64_t i = 0; i < read_.files; ++i) {
@@ -223,7 +223,7 @@ PrepareSummary reuse_cache(const PrepareOptions& options, const Tokenizer& token
                            const Inputs& inputs, const Stopwatch& watch, Log* log) {
   const TokenCache cache(options.directory);
   check_same_request(cache, options, tokenizer, *inputs.train, *inputs.validation);
-  log->info("{} is there already: verifying its checksums", options.directory.string());
+  log->info("{} already exists: verifying its checksums", options.directory.string());
   cache.verify();
   PrepareSummary summary;
   summary.reused = true;

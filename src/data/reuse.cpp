@@ -15,7 +15,7 @@ class Differences {
  public:
   template <class Value>
   void compare(const char* field, const Value& cached, const Value& asked) {
-    if (cached != asked) add(fmt::format("{} is {}, asked for is {}", field, cached, asked));
+    if (cached != asked) add(fmt::format("{} is {}, but {} was requested", field, cached, asked));
   }
   void add(std::string text) { texts_.push_back(std::move(text)); }
   bool empty() const { return texts_.empty(); }
@@ -52,16 +52,16 @@ void compare_sizes(const CacheManifest& manifest, const PrepareOptions& options,
   }
   if (!options.train_tokens && !train.complete) {
     differences->add(
-        fmt::format("it was cut at {} training tokens, all are asked for", train.tokens));
+        fmt::format("it was cut at {} training tokens, all are requested", train.tokens));
   }
   const SplitRecord& validation = manifest.validation;
   if (!options.validation_tokens && !validation.complete) {
-    differences->add(fmt::format("its validation split was cut at {} tokens, all are asked for",
+    differences->add(fmt::format("its validation split was cut at {} tokens, all are requested",
                                  validation.tokens));
   }
   if (options.validation_tokens && *options.validation_tokens != validation.tokens &&
       !(validation.complete && *options.validation_tokens > validation.tokens)) {
-    differences->add(fmt::format("it has {} validation tokens, {} are asked for", validation.tokens,
+    differences->add(fmt::format("it has {} validation tokens, {} are requested", validation.tokens,
                                  *options.validation_tokens));
   }
 }

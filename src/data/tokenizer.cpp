@@ -40,7 +40,7 @@ Tokenizer::Tokenizer(const Path& model_file)
   sha256_ = sha256_hex(bytes);
   const auto status = processor_->pieces.LoadFromSerializedProto(bytes);
   if (!status.ok()) {
-    fail(ErrorKind::kData, "{} is no SentencePiece model: {}", model_file.string(),
+    fail(ErrorKind::kData, "{} is not a SentencePiece model: {}", model_file.string(),
          status.ToString());
   }
   vocab_size_ = processor_->pieces.GetPieceSize();

@@ -219,7 +219,7 @@ std::optional<std::string> without_tokenizer_json(const SentencePieceModel& mode
   std::set<std::string_view> normal;
   for (const Piece& piece : model.pieces) {
     if (utf8(piece.text) != piece.text) return "a piece is not UTF-8";
-    if (piece.text.find(' ') != std::string::npos) return "a piece holds a space";
+    if (piece.text.find(' ') != std::string::npos) return "a piece contains a space";
     if (piece.type == PieceType::kUserDefined || piece.type == PieceType::kUnused) {
       return fmt::format("the piece {} is {}", printable(piece.text),
                          piece.type == PieceType::kUnused ? "unused" : "user-defined");
@@ -229,7 +229,7 @@ std::optional<std::string> without_tokenizer_json(const SentencePieceModel& mode
   if (model.kind == Kind::kUnigram) return std::nullopt;
   for (const std::string_view character : known_characters(model)) {
     if (!normal.contains(character)) {
-      return fmt::format("the character {} is in a piece and is none itself", printable(character));
+      return fmt::format("the character {} is in a piece but is not a piece", printable(character));
     }
   }
   return std::nullopt;

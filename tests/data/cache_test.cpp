@@ -167,8 +167,8 @@ TEST_F(CacheTest, RefusesAManifestThatMakesNoSense) {
 
 TEST_F(CacheTest, RefusesDirectoriesThatAreNotCaches) {
   std::filesystem::remove(directory_ / "manifest.json");
-  expect_refused({directory_.string(), "no token cache"});
-  expect_error(ErrorKind::kData, {"none", "no token cache"},
+  expect_refused({directory_.string(), "not a token cache"});
+  expect_error(ErrorKind::kData, {"none", "not a token cache"},
                [&] { const TokenCache cache(temporary_ / "none"); });
 }
 

@@ -143,7 +143,8 @@ TEST_F(DatasetTest, ExistingFilesAreNotDownloadedAgain) {
   EXPECT_EQ(gets(Split::kTrain, 0).size(), 1U);
 
   options_.revision = "v2";
-  expect_error(ErrorKind::kConfig, {"revision is main, asked for is v2", "choose a new directory"},
+  expect_error(ErrorKind::kConfig,
+               {"revision is main, but v2 was requested", "choose a new directory"},
                [&] { run(); });
 }
 

@@ -225,7 +225,7 @@ TEST_F(PrepareTest, DamagedSourcesAreNamed) {
   expect_refused(ErrorKind::kData, {"c4-train.0.json.gz", "ends early"});
   write_bytes(source_ / "c4-train.0.json.gz", whole);
   write_bytes(source_ / "c4-validation.0.json.gz", gzip("{}\n"));
-  expect_refused(ErrorKind::kData, {"validation files hold no document with text"});
+  expect_refused(ErrorKind::kData, {"validation files contain no document with text"});
   std::filesystem::remove(source_ / "c4-validation.0.json.gz");
   expect_refused(ErrorKind::kData, {source_.string(), "no validation files"});
   expect_nothing_published();
@@ -284,11 +284,11 @@ TEST_F(PrepareTest, DirectoriesInUseAreLeftAlone) {
   options_.directory = home_ / "other";
   make_directories(options_.directory);
   write_bytes(options_.directory / "thesis.txt", "important");
-  expect_refused(ErrorKind::kData, {"other", "no token cache", "choose a new directory"});
+  expect_refused(ErrorKind::kData, {"other", "not a token cache", "choose a new directory"});
   EXPECT_EQ(read_bytes(options_.directory / "thesis.txt"), "important");
   options_.directory = home_ / "file";
   write_bytes(options_.directory, "important");
-  expect_refused(ErrorKind::kData, {"file", "no token cache"});
+  expect_refused(ErrorKind::kData, {"file", "not a token cache"});
 }
 
 TEST_F(PrepareTest, ALinkStandsForItsDirectory) {
@@ -304,7 +304,7 @@ TEST_F(PrepareTest, ALinkStandsForItsDirectory) {
   // One that leads nowhere is left alone.
   options_.directory = home_ / "dangling";
   std::filesystem::create_directory_symlink(temporary_ / "none", options_.directory);
-  expect_refused(ErrorKind::kData, {"dangling", "no token cache"});
+  expect_refused(ErrorKind::kData, {"dangling", "not a token cache"});
   EXPECT_TRUE(std::filesystem::is_symlink(options_.directory));
 }
 
@@ -372,15 +372,15 @@ TEST_F(PrepareTest, AnotherRequestIsRefusedAndTheFieldsAreNamed) {
   options_.train_tokens.reset();
   expect_difference({"cut at 2000 training tokens, all"});
   options_.validation_tokens = 100;
-  expect_difference({"validation tokens, 100 are asked for"});
+  expect_difference({"validation tokens, 100 are requested"});
   options_.shuffle_seed = 43;
   options_.shuffle_buffer = 31;
-  expect_difference(
-      {"data.shuffle_seed is 42, asked for is 43", "data.shuffle_buffer is 30, asked for is 31"});
+  expect_difference({"data.shuffle_seed is 42, but 43 was requested",
+                     "data.shuffle_buffer is 30, but 31 was requested"});
   options_.shard_tokens = 999;
   expect_difference({"data.shard_tokens is 1000"});
   options_.dataset = "c4";
-  expect_difference({"dataset is , asked for is c4"});
+  expect_difference({"dataset is , but c4 was requested"});
   write_bytes(source_ / "c4-train.0.json.gz", gzip(json_lines(some_documents(9, 150))));
   expect_difference({"c4-train.0.json.gz is not the one"});
   write_bytes(source_ / "c4-train.0.json.gz", gzip(json_lines(some_documents(1, 150))));

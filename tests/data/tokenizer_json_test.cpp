@@ -126,10 +126,10 @@ TEST(TokenizerJson, UnsupportedModelsAreReported) {
   EXPECT_EQ(reason([](Model& m) { m.pieces[4].type = Type::kUserDefined; }),
             "the piece ab is user-defined");
   EXPECT_EQ(reason([](Model& m) { m.pieces[4].type = Type::kUnused; }), "the piece ab is unused");
-  EXPECT_EQ(reason([](Model& m) { m.pieces[4].text = "a b"; }), "a piece holds a space");
+  EXPECT_EQ(reason([](Model& m) { m.pieces[4].text = "a b"; }), "a piece contains a space");
   EXPECT_EQ(reason([](Model& m) { m.pieces[4].text = "\xff"; }), "a piece is not UTF-8");
   EXPECT_EQ(reason([](Model& m) { m.pieces.pop_back(); }),
-            "the character b is in a piece and is none itself");
+            "the character b is in a piece but is not a piece");
 }
 
 // The ids by the rules of tokenizer.json: of all pairs the one that stands first in "merges" is

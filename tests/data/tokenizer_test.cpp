@@ -169,7 +169,7 @@ TEST_F(TokenizerTest, RefusesFilesThatAreNotModels) {
   for (const std::string& bytes : {std::string(), std::string("not a model"),
                                    std::string(1000, '\xFF'), std::string(1000, '\0')}) {
     write_bytes(directory_ / "bad.model", bytes);
-    expect_error(ErrorKind::kData, {"bad.model", "no SentencePiece model"},
+    expect_error(ErrorKind::kData, {"bad.model", "not a SentencePiece model"},
                  [&] { Tokenizer(directory_ / "bad.model"); });
   }
 }
@@ -194,8 +194,8 @@ TEST_F(TokenizerTest, RefusesAVocabularyOfTheWrongSize) {
 
 TEST_F(TokenizerTest, RefusesIdsThatDoNotFit16Bits) {
   train_tokenizer(options("a.model"), &log_);
-  // A model is a protocol buffer, whose repeated fields go on when more bytes are appended: field 1
-  // of the model is a piece, field 1 of a piece its text and field 2 its score.
+  // A model is a protocol buffer, whose repeated fields continue when more bytes are appended:
+  // field 1 of the model is a piece, field 1 of a piece its text and field 2 its score.
   std::string model = read_bytes(directory_ / "a.model");
   for (int i = 0; i < static_cast<int>(kMaxVocabulary) - kTinyVocabulary + 1; ++i) {
     const std::string text = fmt::format("piece{:06}", i);

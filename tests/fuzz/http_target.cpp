@@ -14,7 +14,7 @@
 namespace saddle::fuzz {
 namespace {
 
-constexpr size_t kMostBytes = size_t{64} << 10;  // a socket takes so many at once
+constexpr size_t kMostBytes = size_t{64} << 10;  // a socket accepts this many at once
 
 // A server that has said all that it will say; while it lives, whatever connects connects to it.
 class Answer {
@@ -67,7 +67,7 @@ extern "C" int connect(int socket, const sockaddr*, socklen_t) {
 
 namespace saddle::fuzz {
 
-// The first byte: bit 0, a HEAD; bit 1, the bytes from 10 on are asked for.
+// The first byte: bit 0, a HEAD; bit 1, request the bytes from 10 on.
 void http(std::string_view bytes, Scratch&) {
   if (bytes.empty()) return;
   const int kind = static_cast<unsigned char>(bytes[0]);
@@ -93,7 +93,7 @@ void http(std::string_view bytes, Scratch&) {
     require(answer.asked(), "the answer was not read");
     check(reply.headers);
     require(received < bytes.size(), "more was received than was sent");
-    require(reply.end == data::HttpEnd::kWhole || !reply.reason.empty(), "a failure has no words");
+    require(reply.end == data::HttpEnd::kWhole || !reply.reason.empty(), "a failure has no reason");
     require(std::isfinite(reply.retry_after_s) && reply.retry_after_s >= 0, "a wait below zero");
     data::status_text(reply.headers.status);
   });

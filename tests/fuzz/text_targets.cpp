@@ -27,7 +27,7 @@ void json(std::string_view bytes, Scratch&) {
   }
   const std::string canonical = canonical_json(value);
   require(canonical_json(parse_json(canonical, "canonical")) == canonical,
-          "the canonical form of the canonical form is another");
+          "the canonical form of the canonical form differs");
 }
 
 void settings(std::string_view bytes, Scratch&) {

@@ -1,4 +1,4 @@
-// Files of weights, their notes, and what Hugging Face's Transformers writes beside them.
+// Files of weights, their notes, and what Hugging Face's Transformers writes next to them.
 #include <algorithm>
 #include <array>
 #include <cstdint>
