@@ -82,7 +82,7 @@ TEST_F(CacheTest, RefusesToReadBeyondTheEnd) {
   }
 }
 
-TEST_F(CacheTest, HoldsTheWholeRangeOf16Bits) {
+TEST_F(CacheTest, StoresTheWholeRangeOf16Bits) {
   const std::vector<uint16_t> ids = {0, 1, 255, 256, 32'767, 32'768, 65'534, 65'535};
   write_token_cache(temporary_ / "wide", ids, ids, 65'536);
   EXPECT_EQ(read(TokenCache(temporary_ / "wide"), Split::kTrain, 0, 8), ids);
@@ -132,7 +132,7 @@ TEST_F(CacheTest, RefusesAManifestEditedByHand) {
   }
 }
 
-TEST_F(CacheTest, RefusesAManifestThatMakesNoSense) {
+TEST_F(CacheTest, RefusesAnInconsistentManifest) {
   write_bytes(directory_ / "manifest.json", "{ \"format\": ");
   expect_refused({"manifest.json", "not valid JSON"});
   write_bytes(directory_ / "manifest.json", "[]");

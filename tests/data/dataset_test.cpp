@@ -57,7 +57,7 @@ TEST(Datasets, InvalidNamesRevisionsAndUrlsAreRefused) {
 class DatasetTest : public ::testing::Test {
  protected:
   DatasetTest() {
-    ::setenv("no_proxy", "127.0.0.1", 1);  // the server is here, whatever this machine goes through
+    ::setenv("no_proxy", "127.0.0.1", 1);  // the server is local: use no proxy
     make_directories(local_);
     for (int64_t i = 0; i < kC4.validation_files; ++i) publish(Split::kValidation, i, 6);
     for (int64_t i = 0; i < 3; ++i) publish(Split::kTrain, i, i == 0 ? 150 : 1500);
@@ -176,7 +176,7 @@ TEST_F(DatasetTest, TheHashThatTheServerStatesIsChecked) {
   EXPECT_EQ(read_bytes(downloaded(Split::kValidation, 2)), content);
 }
 
-// As a network that wants a login answers everything: with its page.
+// A network that requires a login answers every request with its login page.
 TEST_F(DatasetTest, AnHtmlPageIsRefused) {
   const std::string name = path(Split::kValidation, 2);
   const HttpBehaviour page{.body = "<!DOCTYPE html><html>Please log in</html>"};
@@ -218,7 +218,7 @@ TEST_F(DatasetTest, AMissingFileIsNamed) {
                {server_.url(path(Split::kValidation, 0, options_.revision)), "404 (not found)"},
                [&] { run(); });
   expect_nothing_published();
-  // The fourth training file is not published; without a limit it is asked for.
+  // The fourth training file is not published; without a limit it is requested.
   options_.revision = "main";
   options_.train_tokens.reset();
   expect_error(ErrorKind::kIo, {server_.url(path(Split::kTrain, 3)), "404"}, [&] { run(); });
@@ -251,7 +251,7 @@ TEST_F(DatasetTest, AKilledPreparationContinuesWhereItStopped) {
   EXPECT_EQ(summary.identity, run_local().identity);
 }
 
-TEST_F(DatasetTest, ADownloadThatNobodyNeedsIsEnded) {
+TEST_F(DatasetTest, AnUnneededDownloadIsCancelled) {
   publish(Split::kTrain, 1, 300);  // the threads read on into the next file
   server_.script("GET", path(Split::kTrain, 2), {{.silent = true}});
   options_.train_tokens = 12'000;

@@ -35,7 +35,7 @@ std::string some_bytes(uint64_t seed, int64_t count) {
 class DownloadTest : public ::testing::Test {
  protected:
   DownloadTest() {
-    ::setenv("no_proxy", "127.0.0.1", 1);  // the server is here, whatever this machine goes through
+    ::setenv("no_proxy", "127.0.0.1", 1);  // the server is local: use no proxy
     options_.first_delay_s = 0.005;
     options_.max_delay_s = 0.02;
     options_.http.stall_timeout_s = 1;
@@ -121,7 +121,7 @@ TEST_F(DownloadTest, GzipDataMustBeWholeWhereNoHashIsKnown) {
   expect_nothing_published();
 }
 
-TEST_F(DownloadTest, TheRecordOfAPartHoldsNoLogin) {
+TEST_F(DownloadTest, TheRecordOfAPartContainsNoLogin) {
   request_.url.insert(request_.url.find("//") + 2, "me:secret@");
   options_.retries = 0;
   script({{.cut_after = 100'000}});
@@ -152,7 +152,7 @@ TEST_F(DownloadTest, StartsAgainWhenTheFileHasChanged) {
   HttpBehaviour cut_of_same_size = cut;
   cut_of_same_size.body = some_bytes(2, size());
   const std::vector<std::vector<HttpBehaviour>> scripts = {
-      {cut},  // the server sees by If-Range that it is of no use
+      {cut},  // the server sees by If-Range that the part is outdated
       {cut_of_same_size, {.ignore_if_range = true}},        // only the ETag tells
       {cut, {.ignore_if_range = true, .etag = "\"v0\""}}};  // only the size tells
   for (size_t i = 0; i < scripts.size(); ++i) {
@@ -199,7 +199,7 @@ TEST_F(DownloadTest, ContinuesAsLongAsDataArrive) {
   expect_complete();
 }
 
-TEST_F(DownloadTest, GivesUpWhenNothingComes) {
+TEST_F(DownloadTest, GivesUpWhenNothingIsReceived) {
   options_.retries = 3;
   script(std::vector<HttpBehaviour>(20, HttpBehaviour{.cut_after = 10}));
   expect_error(ErrorKind::kIo, {request_.url, "given up after 4 attempts"}, [&] { run(); });
@@ -221,7 +221,7 @@ TEST_F(DownloadTest, PermanentErrorsAreNotRetried) {
   request_.url = server_.url("/nothing/here");
   expect_error(ErrorKind::kIo, {request_.url, "404 (not found)"}, [&] { run(); });
   expect_nothing_published();
-  EXPECT_TRUE(read_bytes(part()).empty()) << "an error page is no content";
+  EXPECT_TRUE(read_bytes(part()).empty()) << "an error page is not content";
 }
 
 TEST_F(DownloadTest, TransientErrorsAreRetried) {
@@ -420,7 +420,7 @@ class SecureDownloadTest : public DownloadTest {
   void trust() { options_.http.certificates = directory_ / "trusted.pem"; }
 };
 
-TEST_F(SecureDownloadTest, TrustsOnlyWhatIsCertified) {
+TEST_F(SecureDownloadTest, RequiresATrustedCertificate) {
   HttpServer server("127.0.0.1");
   serve(server);
   expect_error(ErrorKind::kIo, {request_.url, "certificate"}, [&] { run(); });
@@ -465,7 +465,7 @@ class DescribeTest : public DownloadTest {
   }
 };
 
-TEST_F(DescribeTest, SaysWhatTheServerSays) {
+TEST_F(DescribeTest, ReportsSizeAndHashFromTheServer) {
   EXPECT_EQ(describe().bytes, size());
   EXPECT_EQ(describe().sha256, "");
   script_head({{.status = 503}, {.status = 429}});
@@ -476,7 +476,7 @@ TEST_F(DescribeTest, SaysWhatTheServerSays) {
   expect_error(ErrorKind::kIo, {request_.url, "404 (not found)"}, [&] { describe(); });
 }
 
-TEST_F(DescribeTest, BelievesARedirectThatDescribesItsFile) {
+TEST_F(DescribeTest, UsesTheDescriptionInARedirect) {
   const std::string hash = sha256_hex(content_);
   script_head({{.status = 302,
                 .headers = "Location: http://127.0.0.1:1/elsewhere\r\nX-Linked-Size: 300000\r\n"

@@ -40,7 +40,7 @@ TEST(BlocksPerRange, AsManyAsFitAndAtLeastOne) {
   EXPECT_EQ(blocks_per_range(100, 1024), 1);
 }
 
-TEST(BlockOrder, IsThatOfTheDescription) {
+TEST(BlockOrder, MatchesASeparateProgram) {
   // From a separate program: ranges in a Fisher-Yates order of Philox stream (seed, 3, 0), and the
   // blocks of range r in that of stream (seed, 4, r).
   using Order = std::vector<int64_t>;
@@ -203,7 +203,7 @@ TEST_F(LoaderTest, OneTokenLessThanNeededIsTooSmall) {
                [&] { TrainingLoader loader(cache, options()); });
 }
 
-TEST_F(LoaderTest, AnErrorComesWhenItsRangeIsNeededAndAgainWhenAskedAgain) {
+TEST_F(LoaderTest, AnErrorIsThrownWhenItsRangeIsNeededAndOnEveryRetry) {
   std::vector<uint16_t> ids = counting_ids(kBlocks * kContext + 1, kVocabulary);
   const std::vector<int64_t> order = whole_order(kBlocks, 5, 42);
   const int64_t good = 15;  // three whole ranges: the last range, of 2 blocks, comes later

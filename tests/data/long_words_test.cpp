@@ -28,7 +28,7 @@ TEST(LongWords, SpacesCountAndBelongToTheNextWord) {
   EXPECT_EQ(short_words("a    b c", 1), "a c");
   EXPECT_EQ(short_words("a     ", 1), "a");
   EXPECT_EQ(short_words("   a b", 1), "b");  // and the dummy space
-  EXPECT_EQ(short_words("a\tb\tc", 1), "");  // a tab is no space to SentencePiece
+  EXPECT_EQ(short_words("a\tb\tc", 1), "");  // SentencePiece does not treat a tab as a space
 }
 
 TEST(LongWords, TheVisibleSpaceIsASpace) {

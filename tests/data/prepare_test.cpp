@@ -58,7 +58,7 @@ class PrepareTest : public ::testing::Test {
     expect_error(kind, parts, [&] { run(); });
   }
 
-  // Only the lock stays beside a cache; there is no cache and no private directory.
+  // Only the lock remains; there is no cache and no private directory.
   void expect_nothing_published() const {
     EXPECT_EQ(names_in(home_), std::vector<std::string>{".cache.lock"});
   }
@@ -125,7 +125,7 @@ TEST_F(PrepareTest, TheNumberOfWorkersChangesNoByte) {
   }
 }
 
-TEST_F(PrepareTest, CutsAtExactlyWhatIsAskedFor) {
+TEST_F(PrepareTest, CutsAtExactlyTheRequestedTokens) {
   run();
   const Ids all = tokens_of(options_.directory, Split::kTrain);
   const auto total = static_cast<int64_t>(all.size());
@@ -140,7 +140,7 @@ TEST_F(PrepareTest, CutsAtExactlyWhatIsAskedFor) {
   }
 }
 
-TEST_F(PrepareTest, TruncatesValidationAndSaysSo) {
+TEST_F(PrepareTest, TruncatesValidationAndReportsIt) {
   const Ids all = encode_all(validation_texts_);
   const auto total = static_cast<int64_t>(all.size());
   for (const int64_t tokens : {int64_t{1}, int64_t{500}, total - 1, total, total + 1}) {
@@ -153,7 +153,7 @@ TEST_F(PrepareTest, TruncatesValidationAndSaysSo) {
   }
 }
 
-TEST_F(PrepareTest, TooFewTokensIsAnErrorThatSaysHowManyThereAre) {
+TEST_F(PrepareTest, TooFewTokensIsAnErrorThatGivesTheirNumber) {
   run();
   const int64_t total = TokenCache(options_.directory).tokens(Split::kTrain);
   std::filesystem::remove_all(options_.directory);
@@ -231,7 +231,7 @@ TEST_F(PrepareTest, DamagedSourcesAreNamed) {
   expect_nothing_published();
 }
 
-// The splits decide what a cache holds, and not how its files were named.
+// The splits determine the contents of a cache; how its files were named does not.
 TEST_F(PrepareTest, FilesGivenOneByOneMakeTheCacheOfTheirFolder) {
   const std::string identity = run().identity;
   options_.source = {(source_ / "c4-train.1.json").string(),
@@ -253,7 +253,7 @@ TEST_F(PrepareTest, OneFileForEachSplitWhateverItsName) {
   EXPECT_EQ(tokens_of(options_.directory, Split::kTrain), encode_all(some_documents(5, 20)));
   EXPECT_EQ(tokens_of(options_.directory, Split::kValidation), encode_all(validation_texts_));
   EXPECT_EQ(manifest.train.sources.at(0).name, "corpus[1].jsonl");
-  EXPECT_TRUE(manifest.train.skipped.empty()) << "a blank line is no document";
+  EXPECT_TRUE(manifest.train.skipped.empty()) << "a blank line is not a document";
   EXPECT_TRUE(run().reused);
   std::swap(options_.source, options_.validation_source);
   expect_refused(ErrorKind::kConfig, {"is not the one it was made from", "choose a new directory"});
@@ -291,7 +291,7 @@ TEST_F(PrepareTest, DirectoriesInUseAreLeftAlone) {
   expect_refused(ErrorKind::kData, {"file", "not a token cache"});
 }
 
-TEST_F(PrepareTest, ALinkStandsForItsDirectory) {
+TEST_F(PrepareTest, ALinkIsFollowedToItsDirectory) {
   const Path target = temporary_ / "elsewhere" / "roomy";
   make_directories(target);
   std::filesystem::create_directory_symlink(target, options_.directory);
@@ -389,7 +389,7 @@ TEST_F(PrepareTest, AnotherRequestIsRefusedAndTheFieldsAreNamed) {
   expect_difference({"made from 1 validation files, there are 2 now"});
 }
 
-TEST_F(PrepareTest, MoreFilesAfterACutAreNoDifference) {
+TEST_F(PrepareTest, MoreFilesAfterACutAreNotADifference) {
   options_.train_tokens = 500;  // far inside the first file, however far the buffer reads ahead
   EXPECT_EQ(run().manifest.train.sources.size(), 1U);
   write_bytes(source_ / "c4-train.1.json", json_lines(some_documents(8, 5)));

@@ -37,7 +37,7 @@ SentencePieceModel small_bpe() {
 }
 
 // By hand: "▁ab" is ▁|ab or ▁a|b, "aba" is ab|a alone since "ba" is no piece.
-TEST(TokenizerJson, OfABpeModel) {
+TEST(TokenizerJson, ConvertsABpeModel) {
   const Json expected = Json::parse(R"({
     "version": "1.0", "truncation": null, "padding": null,
     "added_tokens": [
@@ -64,7 +64,7 @@ TEST(TokenizerJson, OfABpeModel) {
   EXPECT_EQ(tokenizer_json(small_bpe()), expected);
 }
 
-TEST(TokenizerJson, NormalizationIsThatOfTheModel) {
+TEST(TokenizerJson, KeepsTheNormalizationOfTheModel) {
   SentencePieceModel model = small_bpe();
   model.add_dummy_prefix = false;
   model.remove_extra_whitespaces = true;
@@ -82,7 +82,7 @@ TEST(TokenizerJson, NormalizationIsThatOfTheModel) {
 
 // Names in a text may not be taken for the pieces: by a low score, (lowest - 1) * (longest + 1),
 // and where no piece has their "<", by a cut after it.
-TEST(TokenizerJson, OfAUnigramModel) {
+TEST(TokenizerJson, ConvertsAUnigramModel) {
   SentencePieceModel model = small_bpe();
   model.kind = SentencePieceModel::Kind::kUnigram;
   model.pieces = {{"<unk>", 0, Type::kUnknown},

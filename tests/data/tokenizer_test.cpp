@@ -59,7 +59,7 @@ TEST_F(TokenizerTest, EncodesEveryTextAndDecodesItBack) {
   EXPECT_EQ(tokenizer.encode("1987").size(), tokenizer.encode("1 9 8 7").size() - 3);
 }
 
-TEST_F(TokenizerTest, AppendsToTheIdsThatAreThere) {
+TEST_F(TokenizerTest, AppendsToExistingIds) {
   train_tokenizer(options("a.model"), &log_);
   const Tokenizer tokenizer(directory_ / "a.model");
   std::vector<uint16_t> ids = {7};
@@ -174,7 +174,7 @@ TEST_F(TokenizerTest, RefusesFilesThatAreNotModels) {
   }
 }
 
-TEST_F(TokenizerTest, RefusesAModelWithoutEnd) {
+TEST_F(TokenizerTest, RefusesAModelWithoutAnEndPiece) {
   write_bytes(directory_ / "text.txt", some_text(1, 2000));
   const auto status = sentencepiece::SentencePieceTrainer::Train(
       "--minloglevel=2 --model_type=bpe --vocab_size=60 --eos_id=-1 --input=" +

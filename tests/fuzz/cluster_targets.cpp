@@ -1,4 +1,4 @@
-// What the commands of Slurm print, and the files that say how it is used.
+// The output of Slurm commands, and the files that configure its use.
 #include <fmt/format.h>
 
 #include "cluster/evidence.h"

@@ -71,8 +71,8 @@ void manifest(std::string_view bytes, Scratch& scratch) {
   require(again == manifest, "a manifest does not read back as it was written");
 }
 
-// The first byte says what the rest is: '0' plain lines, '1' the bytes of a gzip file, '2' lines
-// that are compressed here.
+// The first byte gives the type of the rest: '0' plain lines, '1' the bytes of a gzip file, '2'
+// lines that are compressed here.
 void documents(std::string_view bytes, Scratch& scratch) {
   if (bytes.empty()) return;
   const std::string_view rest = bytes.substr(1);
@@ -92,7 +92,7 @@ void documents(std::string_view bytes, Scratch& scratch) {
   if (bytes[0] != '2') return;
   const Path packed = scratch.write("a.jsonl.gz", gzipped(rest));
   require(all_lines(packed) == lines && all_documents(packed) == texts,
-          "a compressed file reads otherwise than a plain one");
+          "a compressed file reads differently from a plain one");
 }
 
 void tokenizer(std::string_view bytes, Scratch& scratch) {

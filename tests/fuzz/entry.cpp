@@ -1,4 +1,4 @@
-// What libFuzzer calls. `--target=NAME` says which target runs (libFuzzer ignores such options).
+// What libFuzzer calls. `--target=NAME` selects the target (libFuzzer ignores such options).
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What a server answers.
+// Answers of an HTTP server.
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -84,7 +84,7 @@ void run(std::string_view bytes, Scratch& scratch) {
   });
   check_report(report::read_runs({directory}));
   if (!std::filesystem::exists(metrics)) return;
-  require(curvature::training_norms(metrics, 3).size() <= 3, "more norms than were asked for");
+  require(curvature::training_norms(metrics, 3).size() <= 3, "more norms than requested");
   accepts([&] { check_cut(metrics); });
 }
 
