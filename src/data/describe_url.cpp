@@ -42,8 +42,8 @@ RemoteFile describe_url(const std::string& url, const DownloadOptions& options, 
       retry.failed(reply.reason);
       continue;
     }
-    // What a redirect says about its file is better than asking the other server, which may answer
-    // only to GET.
+    // Prefer the description in the redirect to a request to the other server, which may support
+    // only GET.
     if (headers.linked_bytes) return {headers.linked_bytes, sha256_of_etag(headers.linked_etag)};
     if (is_redirect(headers.status) && !headers.redirect.empty()) {
       if (++redirects > options.http.max_redirects) {

@@ -58,7 +58,7 @@ std::optional<std::string> DocumentReader::next() {
 
 std::optional<std::string> DocumentReader::parse_line() {
   const std::string where = fmt::format("{} line {}", path_.string(), lines_->line());
-  // The JSON library takes a NUL for the end of its input, and would drop what comes after it.
+  // The JSON library treats a NUL as the end of its input and would drop everything after it.
   if (line_.find('\0') != std::string::npos) {
     fail(ErrorKind::kData, "{}: not valid JSON: a NUL byte", where);
   }

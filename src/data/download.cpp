@@ -112,7 +112,7 @@ class Download {
     HttpRequest get;
     get.url = request_.url;
     get.first = part_.size();
-    // Copies of one file may have different ETags, so where the hash will tell, they do not matter.
+    // Copies of one file may have different ETags; they do not matter if the hash is known.
     if (request_.sha256.empty()) get.if_range = part_.origin().etag;
     get.start = [&](const HttpHeaders& headers) { return start(headers, get.first); };
     get.receive = [&](std::string_view bytes) { return receive(bytes); };

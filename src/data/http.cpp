@@ -81,8 +81,8 @@ HttpEnd end_of(CURLcode code) {
   }
 }
 
-// One transfer, as the callbacks of libcurl see it. No exception may pass through C code, so it
-// waits here until the transfer is over.
+// One transfer, as the callbacks of libcurl see it. No exception may pass through C code, so it is
+// stored here until the transfer is over.
 struct Transfer {
   CURL* handle;
   const HttpRequest& request;

@@ -11,7 +11,7 @@
 
 namespace saddle::data {
 
-// What a server said before the body: of the last answer if there were redirects.
+// The headers of an answer; those of the last answer if there were redirects.
 struct HttpHeaders {
   int64_t status = 0;                   // 0 when there was no answer
   std::optional<int64_t> length;        // bytes of this body
@@ -29,7 +29,7 @@ struct HttpRequest {
   int64_t first = 0;     // > 0: ask for the bytes from this offset on
   std::string if_range;  // the part is only wanted while this is the file's ETag; may be empty
   // Called with the headers before the first byte of a body, then with each piece of it; false
-  // ends the transfer. What they throw comes out of send().
+  // ends the transfer. send() rethrows their exceptions.
   std::function<bool(const HttpHeaders&)> start;
   std::function<bool(std::string_view)> receive;
 };
@@ -51,7 +51,7 @@ struct HttpReply {
 struct HttpOptions {
   int64_t max_redirects = 10;
   int64_t connect_timeout_s = 30;
-  int64_t stall_timeout_s = 60;  // a transfer below 1 kB/s for so long is taken for cut
+  int64_t stall_timeout_s = 60;  // a transfer below 1 kB/s for this long counts as cut
   std::function<bool()> stop;    // called about once a second or more often; may be empty
   std::string certificates;      // a PEM file to trust instead of the system's; may be empty
 };
@@ -74,7 +74,7 @@ class HttpClient {
 // "404 (not found)" for those that users meet.
 std::string status_text(int64_t status);
 
-// Whether the same request may be answered otherwise later: 408, 425, 429 and 5xx.
+// Whether a later attempt may succeed: 408, 425, 429 and 5xx.
 bool is_passing(int64_t status);
 
 }  // namespace saddle::data

@@ -9,8 +9,8 @@
 
 namespace saddle::data {
 
-// The ending of the name when it is that of a compression which is not read here (.zst, .xz, ...);
-// otherwise empty.
+// The ending of the name if it is that of an unsupported compression (.zst, .xz, ...); otherwise
+// empty.
 std::string other_compression(const Path& path);
 
 enum class Compression { kByName, kGzip };  // kByName: gzip when the name ends in .gz

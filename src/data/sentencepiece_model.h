@@ -1,4 +1,4 @@
-// What a SentencePiece model file says, field by field. The library encodes with a model, but its
+// The fields of a SentencePiece model file. The library encodes with a model, but its
 // public interface does not show the trainer's and the normalizer's settings.
 #pragma once
 
@@ -30,7 +30,7 @@ struct SentencePieceModel {
 };
 
 // Reads the bytes of a model file. Fields that are not named above are ignored. Errors: kData,
-// naming `where`, when the bytes are cut or are no such message.
+// naming `where`, when the bytes are truncated or are not such a message.
 SentencePieceModel read_sentencepiece_model(std::string_view bytes, std::string_view where);
 
 }  // namespace saddle::data

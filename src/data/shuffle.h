@@ -1,4 +1,4 @@
-// The order in which training documents are taken.
+// The order of the training documents.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct DrawnDocument {
 
 // A shuffle buffer. Before draw i the buffer is filled up to `capacity` documents in the order of
 // the reader; then slot below(i, size) is taken and the last document of the buffer moves into it.
-// A capacity of 1 keeps the order of the reader. Holds `capacity` documents in memory.
+// A capacity of 1 keeps the order of the reader. Keeps `capacity` documents in memory.
 class DocumentShuffler {
  public:
   DocumentShuffler(DocumentReader reader, int64_t capacity, uint64_t seed);

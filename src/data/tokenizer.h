@@ -20,7 +20,7 @@ std::string tokenizer_library();
 // A SentencePiece model. Encoding is safe from several threads at once.
 class Tokenizer {
  public:
-  // Loads a model file. An Error of kind kData when it is no SentencePiece model, has more than
+  // Loads a model file. An Error of kind kData when it is not a SentencePiece model, has more than
   // kMaxVocabulary pieces, or has no end-of-sequence piece.
   explicit Tokenizer(const Path& model_file);
   Tokenizer(Tokenizer&&) noexcept;
@@ -64,7 +64,7 @@ struct TokenizerTrainingOptions {
   bool byte_fallback = true;       // characters without a piece become pieces of bytes
   bool split_digits = true;        // every digit is a piece of its own
   double character_coverage = 0.99995;
-  int64_t max_sentences = 0;  // the first so many lines alone; 0 for all
+  int64_t max_sentences = 0;  // only this many lines from the start; 0 for all
 };
 
 struct TokenizerTrainingSummary {
