@@ -178,7 +178,9 @@ TEST(StartedWithALimit, ThreadsThatCannotStartAreAnError) {
   EXPECT_EQ(none->exit_code, exit_code(ErrorKind::kIo)) << none->errors;
   EXPECT_THAT(none->errors, MatchesRegex("saddle: error: cannot start a thread for [^\n]*\n"));
   const auto tokenizer =
-      user.run(1, run, "tokenizer train --vocab-size 300 --input /etc/hostname --output model");
+      user.run(1, run,
+               "tokenizer train --vocab-size 300 --input /etc/hostname --output " +
+                   (run.directory / "model").string());
   EXPECT_EQ(tokenizer->exit_code, exit_code(ErrorKind::kDevice)) << tokenizer->errors;
   EXPECT_THAT(tokenizer->errors, HasSubstr("cannot start 2 computing threads"));
   run.settings.runtime.threads = 2;

@@ -171,7 +171,7 @@ TEST(Sweep, RefusesAnotherSweepInItsDirectory) {
   // The same runs would have other names.
   std::swap(sweep.axes[0], sweep.axes[1]);
   expect_error(ErrorKind::kConfig,
-               {"another order", "run 1 is there '20m-lr0.001-wd0'", "now '20m-wd0-lr0.001'"},
+               {"another order", "run 1 is '20m-lr0.001-wd0' there", "'20m-wd0-lr0.001' now"},
                [&] { run_sweep(sweep.plan(), training.start(), kNoStop, log); });
   std::swap(sweep.axes[0], sweep.axes[1]);
   sweep.axes[0].values.push_back("0.1");
