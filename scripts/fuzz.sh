@@ -3,9 +3,10 @@
 # for a while and prints one line per target. Exits with 1 if a target found a fault, with 77 if this
 # machine has no clang++ with libFuzzer (scripts/install-packages.sh --fuzz installs it).
 #
-#   scripts/fuzz.sh [--seconds S] [--jobs N] [--build-only | --no-build] [TARGET...]
+#   scripts/fuzz.sh [--seconds S] [--jobs N] [--seed N] [--build-only | --no-build] [TARGET...]
 #     --seconds S   run time of each target (default: 60)
 #     --jobs N      compile with N jobs (default: one per core)
+#     --seed N      of the random changes, to repeat a run (default: another each time)
 #     --build-only  do not run the targets
 #     --no-build    run the existing build
 #     TARGET        a folder of tests/fuzz (default: all)
@@ -18,6 +19,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=60
 jobs=$(nproc)
 build=true
+seed=
 execute=true
 targets=()
 while (($#)); do
@@ -26,6 +28,7 @@ while (($#)); do
     --jobs) jobs=${2:?fuzz.sh: --jobs needs a number}; shift ;;
     --build-only) execute=false ;;
     --no-build) build=false ;;
+    --seed) seed=${2:?fuzz.sh: --seed needs a number}; shift ;;
     -*) echo "fuzz.sh: unknown option $1" >&2; exit 2 ;;
     *) targets+=("$1") ;;
   esac
@@ -83,7 +86,7 @@ for target in "${targets[@]}"; do
   corpus=build/fuzz/corpus/$target found=build/fuzz/found/$target log=build/fuzz/$target.log
   mkdir -p "$corpus" "$found"
   fault=""
-  if ! TMPDIR=$files "$program" "--target=$target" -max_total_time="$seconds" -timeout=10 \
+  if ! TMPDIR=$files "$program" "--target=$target" -max_total_time="$seconds" ${seed:+-seed="$seed"} -timeout=10 \
       -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$found/" \
       "$corpus" "tests/fuzz/$target/corpus" >"$log" 2>&1; then
     fault=$(grep -m 1 -E '^fault: |ERROR: |runtime error: |what\(\): ' "$log" || tail -n 1 "$log")

@@ -1,9 +1,11 @@
 #include "config/load.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "base/error.h"
 #include "config/fields.h"
@@ -34,19 +36,46 @@ Value to_value(const YAML::Node& node, bool inside_list = false) {
   return {.kind = Value::Kind::kOther, .text = "a value with the tag " + node.Tag()};
 }
 
+// Ignores what the parser finds.
+class NoHandler : public YAML::EventHandler {
+  using Mark = YAML::Mark;
+  using Anchor = YAML::anchor_t;
+  using Style = YAML::EmitterStyle::value;
+
+ public:
+  void OnDocumentStart(const Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const Mark&, Anchor) override {}
+  void OnAlias(const Mark&, Anchor) override {}
+  void OnScalar(const Mark&, const std::string&, Anchor, const std::string&) override {}
+  void OnSequenceStart(const Mark&, const std::string&, Anchor, Style) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const Mark&, const std::string&, Anchor, Style) override {}
+  void OnMapEnd() override {}
+};
+
+// Whether there is more than one document. It reads no further than the second: yaml-cpp 0.7 finds
+// endless empty documents where a text begins with a comma, so YAML::LoadAll never returns.
+bool several_documents(const std::string& text) {
+  std::istringstream input(text);
+  YAML::Parser parser(input);
+  NoHandler handler;
+  return parser.HandleNextDocument(handler) && parser.HandleNextDocument(handler);
+}
+
 // The only document of the text, or null if there is none. `lines`: errors name where:line.
 YAML::Node parse_yaml(const std::string& text, std::string_view where, bool lines) {
-  std::vector<YAML::Node> documents;
+  bool several = false;
+  YAML::Node document;
   try {
-    documents = YAML::LoadAll(text);
+    several = several_documents(text);
+    document = YAML::Load(text);
   } catch (const YAML::Exception& error) {
     const std::string line = lines ? fmt::format(":{}", error.mark.line + 1) : "";
     refuse("{}{}: not valid YAML: {}", where, line, error.msg);
   }
-  if (documents.size() > 1) {
-    refuse("{}: contains {} YAML documents, but must contain one", where, documents.size());
-  }
-  return documents.empty() ? YAML::Node() : documents.front();
+  if (several) refuse("{}: contains several YAML documents, but must contain one", where);
+  return document;
 }
 
 // The pairs of a mapping, each key once.

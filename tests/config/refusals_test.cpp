@@ -117,7 +117,8 @@ TEST(Refusals, OfYaml) {
       {"model: 3\n", "a.yaml:1: section model must be a mapping of settings, but is 3"},
       {"[a]: 3\n", "a.yaml:1: a key must be a name, but is [a]"},
       {"---\nmodel: {layers: 2}\n---\nmodel: {heads: 2}\n",
-       "a.yaml: contains 2 YAML documents, but must contain one"},
+       "a.yaml: contains several YAML documents, but must contain one"},
+      {",model: 2\n", "a.yaml: contains several YAML documents, but must contain one"},
       {"\"a\\nb\": 3\n", "a.yaml:1: unknown section a\\x0ab; the sections are"},
   };
   for (const Refusal& refusal : refusals) {
