@@ -153,6 +153,12 @@ void read_normalizer(WireFields fields, SentencePieceModel& model) {
   }
 }
 
+void read_denormalizer(WireFields fields, SentencePieceModel& model) {
+  while (fields.next()) {
+    if (fields.number() == 2) model.decoding_charsmap = fields.bytes();
+  }
+}
+
 }  // namespace
 
 SentencePieceModel read_sentencepiece_model(std::string_view bytes, std::string_view where) {
@@ -168,6 +174,9 @@ SentencePieceModel read_sentencepiece_model(std::string_view bytes, std::string_
         break;
       case 3:
         read_normalizer(fields.message(), model);
+        break;
+      case 5:
+        read_denormalizer(fields.message(), model);
         break;
       default:
         break;

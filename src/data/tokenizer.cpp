@@ -8,6 +8,8 @@
 #include "base/narrow.h"
 #include "base/sha256.h"
 #include "data/cache.h"
+#include "data/character_map.h"
+#include "data/sentencepiece_model.h"
 
 namespace saddle::data {
 
@@ -28,6 +30,18 @@ std::optional<uint16_t> id_in(int id, int64_t vocab_size) {
   return narrow<uint16_t>(id);
 }
 
+// What the library would follow without a look, also while it loads a model. Errors: kData.
+void check_character_maps(std::string_view bytes, const Path& file) {
+  const SentencePieceModel model = read_sentencepiece_model(bytes, file.string());
+  for (const std::string& map : {model.precompiled_charsmap, model.decoding_charsmap}) {
+    if (map.empty()) continue;
+    const std::string fault = character_map_fault(map);
+    if (fault.empty()) continue;
+    fail(ErrorKind::kData, "{}: the table of replaced characters of the model is damaged: {}",
+         file.string(), fault);
+  }
+}
+
 }  // namespace
 
 std::string tokenizer_library() {
@@ -38,6 +52,7 @@ Tokenizer::Tokenizer(const Path& model_file)
     : path_(model_file), processor_(std::make_unique<Processor>()) {
   const std::string bytes = read_file(model_file);
   sha256_ = sha256_hex(bytes);
+  check_character_maps(bytes, model_file);
   const auto status = processor_->pieces.LoadFromSerializedProto(bytes);
   if (!status.ok()) {
     fail(ErrorKind::kData, "{} is not a SentencePiece model: {}", model_file.string(),

@@ -21,7 +21,7 @@ std::string tokenizer_library();
 class Tokenizer {
  public:
   // Loads a model file. An Error of kind kData when it is not a SentencePiece model, has more than
-  // kMaxVocabulary pieces, or has no end-of-sequence piece.
+  // kMaxVocabulary pieces, a damaged table of replaced characters, or no end-of-sequence piece.
   explicit Tokenizer(const Path& model_file);
   Tokenizer(Tokenizer&&) noexcept;
   ~Tokenizer();

@@ -9,7 +9,9 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "data/cache.h"
+#include "data/character_map.h"
 #include "data/fixtures.h"
+#include "data/sentencepiece_model.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 
@@ -169,9 +171,35 @@ TEST_F(TokenizerTest, RefusesFilesThatAreNotModels) {
   for (const std::string& bytes : {std::string(), std::string("not a model"),
                                    std::string(1000, '\xFF'), std::string(1000, '\0')}) {
     write_bytes(directory_ / "bad.model", bytes);
-    expect_error(ErrorKind::kData, {"bad.model", "not a SentencePiece model"},
+    expect_error(ErrorKind::kData, {"bad.model", "a SentencePiece model"},
                  [&] { Tokenizer(directory_ / "bad.model"); });
   }
+}
+
+TEST_F(TokenizerTest, RefusesADamagedTableOfReplacedCharacters) {
+  write_bytes(directory_ / "text.txt", some_text(1, 2000));
+  const Path file = directory_ / "table.model";
+  const auto status = sentencepiece::SentencePieceTrainer::Train(
+      "--minloglevel=2 --model_type=bpe --vocab_size=60 --normalization_rule_name=nmt_nfkc "
+      "--input=" +
+      (directory_ / "text.txt").string() + " --model_prefix=" + (directory_ / "table").string());
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  const std::string bytes = read_bytes(file);
+  const std::string map = read_sentencepiece_model(bytes, "it").precompiled_charsmap;
+  EXPECT_EQ(character_map_fault(map), "");
+  EXPECT_GT(Tokenizer(file).vocab_size(), 0);
+
+  const size_t at = bytes.find(map);
+  const auto refused = [&](size_t offset, const std::string& value, const char* fault) {
+    std::string damaged = bytes;
+    damaged.replace(at + offset, value.size(), value);
+    write_bytes(file, damaged);
+    expect_error(ErrorKind::kData, {"table.model", "replaced characters", fault},
+                 [&] { Tokenizer{file}; });
+  };
+  refused(0, "\xff\xff\xff\x7f", "trie");    // longer than the table
+  refused(4, "\xff\xff\xff\x7f", "node 0");  // the root leads far away
+  refused(map.size() - 1, "x", "no end");
 }
 
 TEST_F(TokenizerTest, RefusesAModelWithoutAnEndPiece) {
