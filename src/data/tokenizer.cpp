@@ -2,6 +2,7 @@
 
 #include <sentencepiece_processor.h>
 
+#include <exception>
 #include <limits>
 
 #include "base/error.h"
@@ -30,6 +31,16 @@ std::optional<uint16_t> id_in(int id, int64_t vocab_size) {
   return narrow<uint16_t>(id);
 }
 
+// Loads a model. Returns what is wrong with it, or nothing.
+std::string load(std::string_view bytes, sentencepiece::SentencePieceProcessor& pieces) {
+  try {
+    const auto status = pieces.LoadFromSerializedProto(bytes);
+    return status.ok() ? "" : status.ToString();
+  } catch (const std::exception& error) {  // of the trie that it makes of the pieces
+    return error.what();
+  }
+}
+
 // What the library would follow without a look, also while it loads a model. Errors: kData.
 void check_character_maps(std::string_view bytes, const Path& file) {
   const SentencePieceModel model = read_sentencepiece_model(bytes, file.string());
@@ -53,10 +64,8 @@ Tokenizer::Tokenizer(const Path& model_file)
   const std::string bytes = read_file(model_file);
   sha256_ = sha256_hex(bytes);
   check_character_maps(bytes, model_file);
-  const auto status = processor_->pieces.LoadFromSerializedProto(bytes);
-  if (!status.ok()) {
-    fail(ErrorKind::kData, "{} is not a SentencePiece model: {}", model_file.string(),
-         status.ToString());
+  if (const std::string fault = load(bytes, processor_->pieces); !fault.empty()) {
+    fail(ErrorKind::kData, "{} is not a SentencePiece model: {}", model_file.string(), fault);
   }
   vocab_size_ = processor_->pieces.GetPieceSize();
   if (vocab_size_ < 1 || vocab_size_ > kMaxVocabulary) {

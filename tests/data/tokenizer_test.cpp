@@ -176,6 +176,16 @@ TEST_F(TokenizerTest, RefusesFilesThatAreNotModels) {
   }
 }
 
+TEST_F(TokenizerTest, RefusesAModelThatSentencePieceThrowsAt) {
+  // Three special pieces, and one that begins with a NUL, which ends the keys of its trie.
+  using namespace std::string_literals;
+  const std::string special =
+      "\x0a\x09\x0a\x05<unk>\x18\x02\x0a\x07\x0a\x03<s>\x18\x03\x0a\x08\x0a\x04</s>\x18\x03";
+  write_bytes(directory_ / "empty.model", special + "\x0a\x04\x0a\x02\x00\x61"s);
+  expect_error(ErrorKind::kData, {"empty.model", "not a SentencePiece model"},
+               [&] { Tokenizer(directory_ / "empty.model"); });
+}
+
 TEST_F(TokenizerTest, RefusesADamagedTableOfReplacedCharacters) {
   write_bytes(directory_ / "text.txt", some_text(1, 2000));
   const Path file = directory_ / "table.model";
