@@ -59,31 +59,34 @@ Json best_loss(const RunRecord& run) {
   return best;
 }
 
-// For the updates that both runs logged: the difference of their losses in the first one, where
-// only rounding can differ between runs of the same work, and the largest difference.
-Json train_curve(const RunRecord& a, const RunRecord& b) {
+// The logged losses by step. The last loss counts if a step was logged twice (after a resume).
+std::map<int64_t, double> losses_of(const RunRecord& run) {
   std::map<int64_t, double> losses;
-  for (const Json& line : a.updates) {
+  for (const Json& line : run.updates) {
     if (json_at(line, {"step"}).is_number_integer() && json_at(line, {"loss"}).is_number()) {
       losses[line["step"].get<int64_t>()] = line["loss"];
     }
   }
+  return losses;
+}
+
+// For the updates that both runs logged: the difference of their losses in the first one, where
+// only rounding can differ between runs of the same work, and the largest difference.
+Json train_curve(const RunRecord& a, const RunRecord& b) {
+  const std::map<int64_t, double> losses = losses_of(a);
   int64_t common = 0;
   double largest = 0;
   Json first = {{"step", nullptr}, {"difference", nullptr}};
-  for (const Json& line : b.updates) {
-    if (!json_at(line, {"step"}).is_number_integer() || !json_at(line, {"loss"}).is_number()) {
-      continue;
-    }
-    const auto other = losses.find(line["step"].get<int64_t>());
+  for (const auto& [step, loss] : losses_of(b)) {
+    const auto other = losses.find(step);
     if (other == losses.end()) continue;
-    const double gap = line["loss"].get<double>() - other->second;
-    if (++common == 1) first = {{"step", other->first}, {"difference", json_number(gap)}};
+    const double gap = loss - other->second;
+    if (++common == 1) first = {{"step", step}, {"difference", json_number(gap)}};
     largest = std::max(largest, std::abs(gap));
   }
   return {{"updates", common},
           {"first", first},
-          {"largest_difference", common > 0 ? Json(largest) : Json(nullptr)}};
+          {"largest_difference", common > 0 ? json_number(largest) : Json(nullptr)}};
 }
 
 Json differing_settings(const RunRecord& a, const RunRecord& b, config::Role role) {

@@ -237,6 +237,17 @@ TEST_F(CompareRuns, AStepThatIsNotAnIntegerIsIgnored) {
   EXPECT_EQ(curve["updates"], 3);
 }
 
+TEST_F(CompareRuns, TheLastLossOfAStepLoggedTwiceCounts) {
+  compare();
+  const Path metrics = directory_ / "a" / "metrics.jsonl";
+  write_file_atomically(metrics, R"({"type":"train","step":1,"tokens":1,"loss":9})"
+                                 "\n" +
+                                     read_file(metrics));
+  const Json losses = compare_runs(directory_ / "a", directory_ / "a")["losses"];
+  EXPECT_EQ(losses["train_curve"]["updates"], 3);
+  EXPECT_EQ(losses["train_curve"]["largest_difference"], 0.0);
+}
+
 TEST_F(CompareRuns, TheCommandPrintsTablesAndWritesJson) {
   b_.settings.runtime.compile = false;
   b_.rates = {300, 600, 800};
