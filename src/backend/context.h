@@ -1,5 +1,5 @@
-// The context in which an operation runs: the threads it may use, scratch memory, and a record of
-// device memory. Backends (src/backend/cpu, later a GPU) implement the same names.
+// The context in which operations run: a device, the threads of the host that they may use, scratch
+// memory, and records of the work.
 #pragma once
 
 #include <cstddef>
@@ -7,23 +7,17 @@
 #include <memory>
 #include <vector>
 
-#include "backend/gemm_choices.h"
+#include "backend/device.h"
 #include "backend/profile.h"
 
 namespace saddle::backend {
 
-// Device memory in use; shared by a context and the memory allocated through it.
-struct MemoryStatistics {
-  int64_t bytes_now = 0;
-  int64_t bytes_peak = 0;
-  int64_t allocations = 0;  // ever made
-};
-
-// A block of device memory, aligned to 64 bytes and filled with zero bytes.
+// A block of device memory, filled with zero bytes. It may outlive its context.
 class Memory {
  public:
   Memory() = default;
-  Memory(std::shared_ptr<MemoryStatistics> statistics, int64_t bytes);
+  // Errors: kDevice when there is not enough.
+  Memory(std::shared_ptr<Device> device, int64_t bytes);
   Memory(Memory&& other) noexcept;
   Memory& operator=(Memory&& other) noexcept;
   ~Memory();
@@ -32,7 +26,7 @@ class Memory {
   int64_t bytes() const { return bytes_; }
 
  private:
-  std::shared_ptr<MemoryStatistics> statistics_;
+  std::shared_ptr<Device> device_;
   void* address_ = nullptr;
   int64_t bytes_ = 0;
 };
@@ -41,10 +35,15 @@ class Memory {
 // then stays, so that repeated work allocates nothing.
 class Workspace {
  public:
-  explicit Workspace(std::shared_ptr<MemoryStatistics> statistics);
+  explicit Workspace(std::shared_ptr<Device> device);
 
   // Makes sure that `bytes` can be taken without an allocation.
   void reserve(int64_t bytes);
+
+  // Until the next call: with `measuring`, take() only records the sizes, and returns addresses
+  // that nobody may use. most_used() is the largest total size since.
+  void set_measuring(bool measuring);
+  int64_t most_used() const { return most_used_; }
 
   // Memory taken from a scope is returned when the scope ends. Scopes nest. Contents are
   // undefined.
@@ -71,45 +70,89 @@ class Workspace {
   // Replaces several blocks, if they were needed before, by one of their total size.
   void join_blocks();
 
-  std::shared_ptr<MemoryStatistics> statistics_;
+  std::shared_ptr<Device> device_;
   std::vector<Memory> blocks_;
   size_t block_ = 0;  // the block in use
   int64_t used_ = 0;  // its bytes in use
+  int64_t most_used_ = 0;
   int depth_ = 0;
-};
-
-// Counts of the work done with a context; only records use them.
-struct WorkCounters {
-  int64_t updates = 0;
-  int64_t profiled_updates = 0;  // among them
-  int64_t evaluations = 0;
-  int64_t checkpoints = 0;  // states written
+  bool measuring_ = false;
 };
 
 class Context {
  public:
-  // threads: at least 1. threads() is less where OpenMP starts fewer (OMP_THREAD_LIMIT).
-  // Errors: kDevice when the system cannot start so many.
+  // The processor, with at least 1 thread. threads() is less where OpenMP starts fewer
+  // (OMP_THREAD_LIMIT). Errors: kDevice when the system cannot start so many.
   explicit Context(int threads);
 
+  // Another device; one thread of the host requests its work.
+  explicit Context(std::shared_ptr<Device> device);
+
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  Device& device() { return *device_; }
+  bool on_host() const { return on_host_; }
   int threads() const { return threads_; }
   Workspace& workspace() { return workspace_; }
-  Memory allocate(int64_t bytes) { return Memory(statistics_, bytes); }
-  const MemoryStatistics& memory() const { return *statistics_; }
-  GemmChoices& gemm_choices() { return gemm_choices_; }
-  WorkCounters& counters() { return counters_; }
+  Memory allocate(int64_t bytes) { return Memory(device_, bytes); }
+  const MemoryStatistics& memory() const { return device_->memory(); }
+
+  DeviceCounters& counters() { return counters_; }
+  const DeviceCounters& counters() const { return counters_; }
 
   // Where operations record their time; null (the default): nowhere. It must outlive what runs.
   Profile* profile() const { return profile_; }
   void set_profile(Profile* profile) { profile_ = profile; }
 
+  // A context for one thread inside a loop that is shared among threads: it has its own scratch
+  // memory and counters, and its operations run on the calling thread. `thread` is in
+  // [0, threads()); there must be no first call for a thread inside such a loop: prepare_lanes().
+  Context& lane(int thread) { return *lanes_[static_cast<size_t>(thread)]; }
+  void prepare_lanes();
+  // Adds the counters of the lanes to those of this context.
+  void collect_lanes();
+  bool is_lane() const { return is_lane_; }
+
+  // While true, operations compute nothing: they only take scratch memory and count.
+  bool measuring() const { return measuring_; }
+
+  // Calls work() while measuring, and reserves the scratch memory that it takes. Counters keep
+  // their values. Errors: kInternal inside an operation.
+  template <class Work>
+  void reserve_scratch(Work&& work) {
+    const Measurement measurement(*this);
+    work();
+  }
+
  private:
+  struct Lane {};
+  Context(const Context& parent, Lane);
+
+  // Measures for the duration of a scope, and reserves at its end.
+  class Measurement {
+   public:
+    explicit Measurement(Context& context);
+    Measurement(const Measurement&) = delete;
+    Measurement& operator=(const Measurement&) = delete;
+    ~Measurement() noexcept(false);
+
+   private:
+    Context& context_;
+    DeviceCounters counters_;
+    int exceptions_;
+  };
+  void set_measuring(bool measuring);
+
+  std::shared_ptr<Device> device_;
+  bool on_host_;
   int threads_;
-  std::shared_ptr<MemoryStatistics> statistics_;
+  bool is_lane_ = false;
+  bool measuring_ = false;
   Workspace workspace_;
-  GemmChoices gemm_choices_;
-  WorkCounters counters_;
+  DeviceCounters counters_;
   Profile* profile_ = nullptr;
+  std::vector<std::unique_ptr<Context>> lanes_;
 };
 
 }  // namespace saddle::backend

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <map>
 
+#include "backend/gemm_call.h"
+
 namespace saddle::backend {
 
-enum class Transpose { kNo, kYes };
+class Context;
 
 struct GemmShape {
   Transpose a, b;
@@ -49,5 +51,8 @@ class GemmChoices {
   std::map<GemmShape, GemmSharing> choices_;
   bool tuning_ = false;
 };
+
+// Those of a context on the processor; null on other devices.
+GemmChoices* gemm_choices(Context& context);
 
 }  // namespace saddle::backend

@@ -20,7 +20,7 @@ inline int loop_threads([[maybe_unused]] const Context& context, [[maybe_unused]
 #if defined(__SANITIZE_THREAD__)
   return 1;
 #else
-  if (omp_in_parallel() != 0) return 1;
+  if (context.is_lane() || omp_in_parallel() != 0) return 1;
   return static_cast<int>(std::min<int64_t>(context.threads(), count));
 #endif
 }
@@ -45,24 +45,37 @@ class FirstException {
   std::exception_ptr exception_;
 };
 
-// fn(i, thread) for every i in [0, count), each given to the next free thread; for few, large
-// pieces. thread is in [0, context.threads()).
+// fn(lane, i) for every i in [0, count), each given to the next free thread; for few, large pieces.
+// `lane` is the context in which the piece runs its operations: that of one thread, or `context`
+// itself if the loop is not shared.
 template <class Fn>
 void parallel_tasks(Context& context, int64_t count, Fn&& fn) {
+  if (!context.on_host() || context.is_lane()) {
+    for (int64_t i = 0; i < count; ++i) fn(context, i);
+    return;
+  }
   const int threads = loop_threads(context, count);
   if (threads <= 1) {
-    for (int64_t i = 0; i < count; ++i) fn(i, 0);
+    for (int64_t i = 0; i < count; ++i) fn(context, i);
+    return;
+  }
+  context.prepare_lanes();
+  if (context.measuring()) {
+    for (int64_t i = 0; i < count; ++i) fn(context.lane(0), i);
+    context.collect_lanes();
     return;
   }
   FirstException first;
 #pragma omp parallel num_threads(threads)
   {
     const ProfiledShare share(context.profile(), omp_get_thread_num());
+    Context& lane = context.lane(omp_get_thread_num());
 #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t i = 0; i < count; ++i) {
-      first.guard([&] { fn(i, omp_get_thread_num()); });
+      first.guard([&] { fn(lane, i); });
     }
   }
+  context.collect_lanes();
   first.rethrow();
 }
 

@@ -43,12 +43,19 @@ template <class S>
 class Arena {
  public:
   Arena() = default;
+  // `context` must outlive it.
   Arena(Context& context, const tensor::Layout& layout, int64_t workers)
-      : layout_(layout), storage_(context, workers, 1, layout.padded_size()) {}
+      : context_(&context),
+        layout_(layout),
+        storage_(context, workers, 1, layout.padded_size()) {}
 
   // One worker as a separate arena over the memory of this one, which must outlive it.
-  Arena worker(int64_t n) const { return Arena(layout_, storage_.view().worker_range(n, 1)); }
+  Arena worker(int64_t n) const { return like(storage_.view().worker_range(n, 1)); }
 
+  // The only worker as `workers` equal ones over the same memory. Only for reading.
+  Arena repeated(int64_t workers) const { return like(storage_.view().repeat(workers)); }
+
+  Context& context() const { return *context_; }
   const tensor::Layout& layout() const { return layout_; }
   int64_t workers() const { return storage_.view().workers(); }
 
@@ -68,24 +75,31 @@ class Arena {
   View<S> all() const { return storage_.view(); }
 
  private:
-  Arena(const tensor::Layout& layout, View<S> view) : layout_(layout), storage_(view) {}
+  Arena like(View<S> view) const {
+    Arena other;
+    other.context_ = context_;
+    other.layout_ = layout_;
+    other.storage_ = Tensor<S>(view);
+    return other;
+  }
 
+  Context* context_ = nullptr;
   tensor::Layout layout_;
   Tensor<S> storage_;
 };
 
 // Copies one plane of a view to or from host memory, [workers][rows][cols] in order. `host` has
-// view.size() numbers.
+// view.size() numbers. Reading waits for everything requested before.
 template <class S>
-void copy_to_host(View<const S> view, int plane, num::Plane<S>* host);
+void copy_to_host(Context& context, View<const S> view, int plane, num::Plane<S>* host);
 template <class S>
-void copy_from_host(const num::Plane<S>* host, int plane, View<S> view);
+void copy_from_host(Context& context, const num::Plane<S>* host, int plane, View<S> view);
 
 // The values of a view in host memory.
 template <class S>
-std::vector<num::Plane<S>> to_host(View<const S> view) {
+std::vector<num::Plane<S>> to_host(Context& context, View<const S> view) {
   std::vector<num::Plane<S>> host(view.size());
-  copy_to_host<S>(view, 0, host.data());
+  copy_to_host<S>(context, view, 0, host.data());
   return host;
 }
 

@@ -50,8 +50,8 @@ PackedMeasurement measure(const config::Settings& settings, const PackedCandidat
   for (int64_t i = 0; i < std::max(kPartUpdates, candidate.steps); ++i) {
     ++step;
     timed(0, [&] { update.compute(); });
-    keep_losses();
     timed(1, [&] { update.clip(); });
+    keep_losses();
     if (update.mixes_first()) timed(2, [&] { update.mix(step); });
     timed(3, [&] { update.adamw(step); });
     if (!update.mixes_first()) timed(2, [&] { update.mix(step); });
@@ -59,7 +59,7 @@ PackedMeasurement measure(const config::Settings& settings, const PackedCandidat
   for (size_t part = 0; part < parts.size(); ++part)
     result.part_seconds[part] = median(parts[part]);
   if (!candidate.trace.empty()) trace.write(candidate.trace);
-  const std::vector<double>& last = update.losses();
+  const std::vector<double> last = update.losses();
   for (size_t n = 0; n < last.size(); ++n) {
     if (std::isfinite(last[n])) continue;
     fail(ErrorKind::kNumeric, "the loss of worker {} is {} after {} updates", n, last[n], step);

@@ -16,15 +16,16 @@ PackedUpdate<T>::PackedUpdate(backend::Context& context, const config::Settings&
       settings_(settings),
       mode_(mode),
       workers_(settings.decentralized.num_models),
-      trained_(context, settings, workers_) {
+      trained_(context, settings, workers_),
+      weights_(context, workers_, 1, 1),
+      numbers_(context, workers_) {
   const int64_t ids = workers_ * settings.training.micro_batch_size * settings.model.context_length;
   inputs_ = random_ids(settings, ids, 0);
   targets_ = random_ids(settings, ids, 1);
   model::set_initial_weights<T>(context, settings.model, narrow<uint64_t>(settings.runtime.seed),
                                 trained_.weights);
-  for (const tensor::Slot& slot : trained_.weights.layout().slots()) {
-    segments_.push_back({slot.offset, slot.size(), !slot.is_vector});
-  }
+  const int64_t rows = settings.training.micro_batch_size * settings.model.context_length;
+  ops::fill<double>(context, 1.0 / static_cast<double>(rows), weights_);
   const bool one = mode == PackedMode::kSequential;
   if (one) {
     seen_weights_ = trained_.weights.worker(0);
@@ -51,7 +52,8 @@ void PackedUpdate<T>::run(int64_t step) {
   compute();
   clip();
   if (mode_ == PackedMode::kPacked) {
-    trained_.optimizer.update(context_, settings_.optimizer.lr, step, scales_, trained_.gradients,
+    trained_.optimizer.update(context_, settings_.optimizer.lr, step,
+                              {numbers_.scale(), numbers_.commit()}, trained_.gradients,
                               trained_.weights, mixing(step));
     return;
   }
@@ -65,10 +67,10 @@ void PackedUpdate<T>::compute() {
   const int64_t sequences = settings_.training.micro_batch_size;
   const int64_t rows = sequences * settings_.model.context_length;
   const double weight = 1.0 / static_cast<double>(rows);
-  losses_.clear();
   ops::fill<T>(context_, 0.0, trained_.gradients.all());
   const int64_t runs = mode_ == PackedMode::kSequential ? workers_ : 1;
-  const std::vector<double> weights(static_cast<size_t>(workers_ / runs), weight);
+  const int64_t together = workers_ / runs;
+  const std::vector<double> weights(static_cast<size_t>(together), weight);
   for (int64_t n = 0; n < runs; ++n) {
     if (mode_ == PackedMode::kSequential) {
       seen_weights_ = trained_.weights.worker(n);
@@ -77,22 +79,24 @@ void PackedUpdate<T>::compute() {
     }
     execution_->set_batch(sequences, inputs_.data() + n * rows, targets_.data() + n * rows);
     execution_->run_losses_and_gradients(weights);
-    for (const double sum : ops::sum<T>(context_, execution_->losses())) {
-      losses_.push_back(sum * weight);
-    }
+    ops::sum<T>(context_, execution_->losses(),
+                numbers_.loss().worker_range(n * together, together));
   }
 }
 
 template <class T>
 void PackedUpdate<T>::clip() {
-  scales_.clear();
-  const auto add = [&](const backend::Arena<T>& gradients) {
-    for (const double norm : optim::gradient_norms<T>(context_, gradients)) {
-      scales_.push_back(optim::clip_scale(norm, settings_.optimizer.grad_clip));
-    }
-  };
-  if (mode_ == PackedMode::kPacked) return add(trained_.gradients);
-  for (int64_t n = 0; n < workers_; ++n) add(trained_.gradients.worker(n));
+  const int64_t together = mode_ == PackedMode::kPacked ? workers_ : 1;
+  for (int64_t n = 0; n < workers_; n += together) {
+    ops::sum_of_squares<T>(context_, trained_.gradients.all().worker_range(n, together),
+                           numbers_.norm().worker_range(n, together));
+  }
+  ops::decide_update(context_, settings_.optimizer.grad_clip, weights_, numbers_);
+}
+
+template <class T>
+std::vector<double> PackedUpdate<T>::losses() {
+  return backend::to_host<double>(context_, numbers_.loss());
 }
 
 template <class T>
@@ -103,17 +107,12 @@ void PackedUpdate<T>::mix(int64_t step) {
 
 template <class T>
 void PackedUpdate<T>::adamw(int64_t step) {
-  const config::OptimizerSettings& o = settings_.optimizer;
-  const ops::AdamWStep parameters{o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, step};
   const int64_t together = mode_ == PackedMode::kPacked ? workers_ : 1;
   for (int64_t n = 0; n < workers_; n += together) {
-    const auto part = [&](const backend::Arena<T>& arena) {
-      return arena.all().worker_range(n, together);
-    };
-    ops::adamw_update<T>(
-        context_, parameters, segments_, std::span<const double>(scales_).subspan(n, together),
-        part(trained_.gradients), part(trained_.weights), part(trained_.optimizer.first_moments()),
-        part(trained_.optimizer.second_moments()));
+    trained_.optimizer.update_workers(
+        context_, settings_.optimizer.lr, step,
+        {numbers_.scale().worker_range(n, together), numbers_.commit()}, trained_.gradients,
+        trained_.weights, n, together);
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "bench/packed.h"
 #include "model/execution.h"
-#include "ops/adamw.h"
+#include "ops/clipping.h"
 #include "ops/mixing.h"
 #include "train/trained_model.h"
 
@@ -20,15 +20,16 @@ class PackedUpdate {
   // Runs a whole update as in training; `step` counts from 1.
   void run(int64_t step);
 
-  // Its parts: the gradients of each worker's mean loss, and the losses; then the scales that clip
-  // the gradients; then, in the order of the scheme, mixing and AdamW.
+  // Its parts: the gradients of each worker's mean loss, and the sums of losses; then the mean losses
+  // and the scales that clip the gradients; then, in the order of the scheme, mixing and AdamW.
   void compute();
   void clip();
   void mix(int64_t step);
   void adamw(int64_t step);
   bool mixes_first() const;
 
-  const std::vector<double>& losses() const { return losses_; }
+  // The mean losses of the last update, for each worker; to be called after clip().
+  std::vector<double> losses();
   const train::TrainedModel<T>& trained() const { return trained_; }
 
  private:
@@ -42,9 +43,9 @@ class PackedUpdate {
   // The arenas of the execution: of all workers, or of one.
   backend::Arena<T> seen_weights_, seen_gradients_;
   std::unique_ptr<model::Execution<T>> execution_;
-  std::vector<ops::AdamWSegment> segments_;
+  backend::Tensor<double> weights_;  // of the losses, [N, 1, 1]
   std::vector<int32_t> inputs_, targets_;  // [N][B][T]
-  std::vector<double> losses_, scales_;
+  ops::UpdateNumbers numbers_;
 };
 
 }  // namespace saddle::bench

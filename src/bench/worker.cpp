@@ -83,13 +83,13 @@ class Worker {
     const double startup = watch_.seconds();
     Window warmup;
     if (!run_updates("warm-up", options_.warmup, warmup)) return std::nullopt;
-    const backend::WorkCounters before = context_.counters();
+    const train::WorkCounters before = trained_.counters;
     std::vector<Window> windows(static_cast<size_t>(options_.windows));
     for (size_t i = 0; i < windows.size(); ++i) {
       const std::string what = fmt::format("window {}/{}", i + 1, windows.size());
       if (!run_updates(what, options_.steps, windows[i])) return std::nullopt;
     }
-    const backend::WorkCounters& after = context_.counters();
+    const train::WorkCounters& after = trained_.counters;
     Json record = rates(windows);
     record.update({{"warmup", options_.warmup},
                    {"steps", options_.steps},

@@ -23,7 +23,7 @@ class AdjointWeighted : public QuadraticForms<T> {
                                                     int64_t count,
                                                     const Progress& progress) override {
     const double weight = 1.0 / static_cast<double>(microbatches.targets());
-    std::vector<double> forms(count);
+    const backend::Tensor<double> forms(this->context(), count, 1, 1);
     model::TangentSweep<T>& sweep = sweep_for(std::clamp<int64_t>(count, 1, kSweptTogether));
     Microbatch microbatch;
     for (int64_t i = 0; i < microbatches.count(); ++i) {
@@ -32,13 +32,13 @@ class AdjointWeighted : public QuadraticForms<T> {
                          weight);
       for (int64_t first = 0; first < count; first += sweep.lanes()) {
         const int64_t lanes = std::min(sweep.lanes(), count - first);
-        sweep.add_forms(directions, first, std::span(forms).subspan(first, lanes));
+        sweep.add_forms(directions, first, forms.view().worker_range(first, lanes));
         if (!progress(i * count + first + lanes, microbatches.count() * count)) {
           return std::nullopt;
         }
       }
     }
-    return forms;
+    return backend::to_host<double>(this->context(), forms.view());
   }
 
  private:

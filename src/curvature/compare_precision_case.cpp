@@ -104,11 +104,11 @@ class PrecisionMeasurement {
 
   VectorDifference difference(Vector a, Vector b) {
     ops::subtract<float>(context_, b, a, difference_.all());
-    const double distance = ops::sum_of_squares<float>(context_, difference_.all()).front();
+    const double distance = ops::read_sum_of_squares<float>(context_, difference_.all()).front();
     // All three are dot products, so that equal vectors have the cosine 1.
-    const double aa = ops::dot<float>(context_, a, a).front();
-    const double bb = ops::dot<float>(context_, b, b).front();
-    const double ab = ops::dot<float>(context_, a, b).front();
+    const double aa = ops::read_dot<float>(context_, a, a).front();
+    const double bb = ops::read_dot<float>(context_, b, b).front();
+    const double ab = ops::read_dot<float>(context_, a, b).front();
     return {.error = std::sqrt(distance / aa), .cosine = ab / std::sqrt(aa * bb)};
   }
 
@@ -148,7 +148,7 @@ class PrecisionMeasurement {
     sample.loss = finite(gradient->loss, "the loss of " + name);
     sample.gradient_norm = finite(gradient->norm, "the gradient norm of " + name);
     ops::subtract<float>(context_, side.gradient.gradient().all(), side.mean.all(), lane(at));
-    sample.squared_norm = ops::sum_of_squares<float>(context_, lane(at)).front();
+    sample.squared_norm = ops::read_sum_of_squares<float>(context_, lane(at)).front();
     side.result.noise.push_back(sample);
     return true;
   }

@@ -40,7 +40,7 @@ void write_random_direction(backend::Context& context, uint64_t seed, int64_t k,
         signs[static_cast<size_t>(i)] =
             static_cast<T>(random.rademacher(static_cast<uint64_t>(place + i)));
       });
-      backend::copy_from_host<T>(signs.data(), 0, view.row_range(first, rows));
+      backend::copy_from_host<T>(context, signs.data(), 0, view.row_range(first, rows));
       place += rows * view.cols();
     }
   }

@@ -38,7 +38,7 @@ class DualForms : public QuadraticForms<T> {
   double form_of_microbatch(backend::View<const T> direction, double weight) {
     model_.clear_gradient();
     model_.accumulate(microbatch_, weight);
-    return ops::dot<T>(this->context(), direction, model_.gradient_tangent()).front();
+    return ops::read_dot<T>(this->context(), direction, model_.gradient_tangent()).front();
   }
 
   DualModel<T> model_;

@@ -28,12 +28,12 @@ std::optional<MeanGradient> GradientCalculator<T>::compute(Microbatches& microba
     execution_->set_batch(microbatch_.sequences, microbatch_.inputs.data(),
                           microbatch_.targets.data());
     execution_->run_losses_and_gradients(weight);
-    result.loss += ops::sum<T>(context_, execution_->losses()).front();
+    result.loss += ops::read_sum<T>(context_, execution_->losses()).front();
     if (!progress(i + 1, microbatches.count())) return std::nullopt;
   }
   result.loss *= weight.front();
   const backend::View<const T> gradient = gradient_.all();
-  result.norm = std::sqrt(ops::sum_of_squares<T>(context_, gradient).front());
+  result.norm = std::sqrt(ops::read_sum_of_squares<T>(context_, gradient).front());
   return result;
 }
 

@@ -48,7 +48,7 @@ class JetForms : public QuadraticForms<T> {
     execution_->set_batch(microbatch_.sequences, microbatch_.inputs.data(),
                           microbatch_.targets.data());
     execution_->run_losses();
-    return ops::sum<S>(this->context(), execution_->losses()).front().dd;
+    return ops::read_sum<S>(this->context(), execution_->losses()).front().dd;
   }
 
   const backend::Arena<T>& source_;

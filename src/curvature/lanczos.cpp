@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "ops/elementwise.h"
+#include "ops/orthogonalize.h"
 #include "ops/reduce.h"
 
 namespace saddle::curvature {
@@ -18,7 +19,7 @@ constexpr double kRounding = 100;
 
 template <class T>
 double norm(backend::Context& context, backend::View<const T> x) {
-  return std::sqrt(ops::sum_of_squares<T>(context, x)[0]);
+  return std::sqrt(ops::read_sum_of_squares<T>(context, x)[0]);
 }
 
 }  // namespace
@@ -53,17 +54,16 @@ std::optional<Tridiagonal> lanczos(backend::Context& context, const SymmetricOpe
   if (!(start > 0)) fail(ErrorKind::kInternal, "Lanczos begins at a vector of norm {}", start);
   ops::scale<T>(context, 1 / start, lane(0));
 
+  const auto before = [&](int64_t i) { return basis.all().worker_range(0, i); };
+
   Tridiagonal result;
   double size = 0;  // estimate of the operator's norm so far
   for (int64_t i = 0; i < steps; ++i) {
     const backend::View<T> next = lane(i + 1);
     if (!apply(lane(i), next)) return std::nullopt;
-    result.diagonal.push_back(ops::dot<T>(context, lane(i), next)[0]);
-    for (int pass = 0; pass < 2; ++pass) {
-      for (int64_t j = i; j >= 0; --j) {
-        ops::add_scaled<T>(context, -ops::dot<T>(context, lane(j), next)[0], lane(j), next);
-      }
-    }
+    result.diagonal.push_back(ops::read_dot<T>(context, lane(i), next)[0]);
+    // Twice: once leaves a remainder in float (Parlett, "The symmetric eigenvalue problem", 6.9).
+    for (int pass = 0; pass < 2; ++pass) ops::orthogonalize<T>(context, before(i + 1), next);
     const double left = norm<T>(context, next);
     if (!std::isfinite(left)) {
       fail(ErrorKind::kNumeric, "the product of the Hessian with Lanczos vector {} is not finite",

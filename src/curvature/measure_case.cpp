@@ -176,7 +176,7 @@ class CaseMeasurement {
       const backend::View<T> direction = directions_.all().worker_range(lane, 1);
       ops::fill<T>(context_, 0.0, direction);
       if (!task.write(lane)) return false;
-      task.result->squared_norm = finite(ops::sum_of_squares<T>(context_, direction).front(),
+      task.result->squared_norm = finite(ops::read_sum_of_squares<T>(context_, direction).front(),
                                          "the squared norm of the direction of " + task.name);
       if (task.result->squared_norm > 0) group.push_back(&task);
       log_.progress(fmt::format("{}: {} of {} directions computed", data_case_name(data_.kind()),

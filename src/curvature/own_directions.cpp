@@ -26,14 +26,14 @@ void check_no_extra(const Path& file, const tensor::Layout& layout) {
 
 template <class T>
 bool is_zero(const backend::Arena<T>& arena) {
-  const std::vector<T> values = backend::to_host<T>(arena.all());
+  const std::vector<T> values = backend::to_host<T>(arena.context(), arena.all());
   return std::ranges::all_of(values, [](T x) { return x == 0; });
 }
 
 template <class T>
 void check_finite(const std::string& direction, const backend::Arena<T>& arena) {
   for (int slot = 0; slot < static_cast<int>(arena.layout().slots().size()); ++slot) {
-    for (const T x : backend::to_host<T>(arena.view(slot))) {
+    for (const T x : backend::to_host<T>(arena.context(), arena.view(slot))) {
       if (std::isfinite(x)) continue;
       fail(ErrorKind::kData, "the direction {} holds {} in tensor {}: a finite number was expected",
            direction, x, arena.layout().slots()[static_cast<size_t>(slot)].name);
@@ -62,13 +62,13 @@ NamedDirection<T> difference(const HashedWeights& a, const HashedWeights& b,
             check_unchanged(a, model);
             check_unchanged(b, model);
             for (int slot = 0; slot < static_cast<int>(layout.slots().size()); ++slot) {
-              const std::vector<double> begin = backend::to_host<double>(from.view(slot));
-              const std::vector<double> end = backend::to_host<double>(to.view(slot));
+              const std::vector<double> begin = backend::to_host<double>(context, from.view(slot));
+              const std::vector<double> end = backend::to_host<double>(context, to.view(slot));
               std::vector<T> values(begin.size());
               for (size_t i = 0; i < values.size(); ++i) {
                 values[i] = static_cast<T>(end[i] - begin[i]);
               }
-              backend::copy_from_host<T>(values.data(), 0,
+              backend::copy_from_host<T>(context, values.data(), 0,
                                          directions.view(slot).worker_range(lane, 1));
             }
           }};

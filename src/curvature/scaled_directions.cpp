@@ -27,7 +27,7 @@ ScaledDirections<T>::ScaledDirections(backend::Context& context,
   const auto size = static_cast<double>(directions.layout().size());
   for (int64_t k = 0; k < count; ++k) {
     const double squares =
-        ops::sum_of_squares<T>(context, directions.all().worker_range(k, 1)).front();
+        ops::read_sum_of_squares<T>(context, directions.all().worker_range(k, 1)).front();
     exponents_.push_back(scaling_exponent<T>(squares / size));
     multiply(k, exponents_.back());
   }

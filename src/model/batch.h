@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "backend/tensor.h"
+#include "base/error.h"
 #include "config/settings.h"
 
 namespace saddle::model {
@@ -15,23 +17,38 @@ class DeviceBatch {
       : capacity_(sequences),
         positions_(positions),
         inputs_(context, workers, sequences * positions, 1),
-        targets_(context, workers, sequences * positions, 1) {}
+        targets_(context, workers, sequences * positions, 1),
+        loss_weights_(context, workers, 1, 1) {}
 
   // Copies B sequences for each worker; both arrays are [workers][B][positions] in host memory.
-  void set(int64_t sequences, const int32_t* inputs, const int32_t* targets) {
+  void set(backend::Context& context, int64_t sequences, const int32_t* inputs,
+           const int32_t* targets) {
     if (sequences < 1 || sequences > capacity_) {
       fail(ErrorKind::kInternal, "a batch of {} sequences where 1 to {} were planned", sequences,
            capacity_);
     }
     sequences_ = sequences;
-    backend::copy_from_host<int32_t>(inputs, 0, writable(inputs_));
-    backend::copy_from_host<int32_t>(targets, 0, writable(targets_));
+    backend::copy_from_host<int32_t>(context, inputs, 0, writable(inputs_));
+    backend::copy_from_host<int32_t>(context, targets, 0, writable(targets_));
+  }
+
+  // Assumes B sequences without copying any, to measure with.
+  void set_sequences(int64_t sequences) { sequences_ = sequences; }
+
+  // Copies what multiplies the gradient of each worker's losses.
+  void set_loss_weights(backend::Context& context, std::span<const double> weights) {
+    if (static_cast<int64_t>(weights.size()) != loss_weights_.view().workers()) {
+      fail(ErrorKind::kInternal, "{} weights of losses for {} workers", weights.size(),
+           loss_weights_.view().workers());
+    }
+    backend::copy_from_host<double>(context, weights.data(), 0, loss_weights_);
   }
 
   int64_t sequences() const { return sequences_; }
   int64_t rows() const { return sequences_ * positions_; }  // of a worker
   tensor::View<const int32_t> inputs() const { return writable(inputs_); }
   tensor::View<const int32_t> targets() const { return writable(targets_); }
+  tensor::View<const double> loss_weights() const { return loss_weights_; }  // [N, 1, 1]
 
  private:
   tensor::View<int32_t> writable(const backend::Tensor<int32_t>& all) const {
@@ -42,6 +59,7 @@ class DeviceBatch {
   int64_t sequences_ = 0;
   backend::Tensor<int32_t> inputs_;
   backend::Tensor<int32_t> targets_;
+  backend::Tensor<double> loss_weights_;
 };
 
 }  // namespace saddle::model

@@ -70,7 +70,7 @@ template <class T>
 void Generator<T>::run(std::span<const int32_t> tokens) {
   const auto rows = static_cast<int64_t>(tokens.size());
   const auto ids = tokens_.view().row_range(0, rows);
-  backend::copy_from_host<int32_t>(tokens.data(), 0, ids);
+  backend::copy_from_host<int32_t>(context_, tokens.data(), 0, ids);
   const View<T> h = h_.view().row_range(0, rows);
   ops::embedding_forward<T>(context_, ids, weights_.view(parameters_.embedding), h);
   for (size_t i = 0; i < parameters_.blocks.size(); ++i) run_block(i, rows);
@@ -121,7 +121,7 @@ std::vector<T> Generator<T>::logits(int64_t first, int64_t count) {
   const Tensor z(context_, 1, count, model_.vocab_size);
   ops::linear_forward<T>(context_, states_.view().row_range(first, count),
                          weights_.view(parameters_.embedding), z);
-  return backend::to_host<T>(z);
+  return backend::to_host<T>(context_, z);
 }
 
 template class Generator<float>;

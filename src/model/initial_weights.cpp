@@ -38,7 +38,7 @@ void set_initial_weights(backend::Context& context, const config::ModelSettings&
       });
     }
     for (int64_t n = 0; n < weights.workers(); ++n) {
-      backend::copy_from_host<T>(host.data(), 0,
+      backend::copy_from_host<T>(context, host.data(), 0,
                                  weights.view(static_cast<int>(place)).worker_range(n, 1));
     }
   }

@@ -57,31 +57,31 @@ Plan<S>::Plan(backend::Context& context, const config::ModelSettings& model,
   lay_out<S>(measure, model, weights.workers(), sequences, keep);
   memory_ = context.allocate(measure.bytes());
 
-  const int64_t rows = sequences * model.context_length;
-  int64_t scratch =
-      std::max(ops::head_scratch<S>(context, weights.workers(), rows, model.vocab_size,
-                                    keep != Keep::kNothing),
-               ops::attention_scratch<S>(context.threads(), attention_shape(sequences)));
-  if constexpr (num::kHasAdjoint<S>) {
-    scratch =
-        std::max(scratch, ops::rmsnorm_adjoint_scratch<S>(weights.workers(), rows, model.width));
-  }
-  context.workspace().reserve(scratch);
+  batch_.set_sequences(sequences);
+  steps_ = &steps_for(sequences);
+  context.reserve_scratch([&] {
+    if (keep == Keep::kNothing) {
+      run_losses();
+    } else {
+      run_all_adjoints();
+    }
+  });
 }
 
 template <class S>
 void Plan<S>::set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) {
-  batch_.set(sequences, inputs, targets);
-  auto known = shapes_.find(sequences);
-  if (known == shapes_.end()) {
-    // A smaller batch uses the same memory: its buffers are laid out from the start again.
-    Buffers<S> buffers(memory_);
-    known = shapes_
-                .emplace(sequences,
-                         build(lay_out<S>(buffers, model_, weights_.workers(), sequences, keep_)))
-                .first;
-  }
-  steps_ = &known->second;
+  batch_.set(context_, sequences, inputs, targets);
+  steps_ = &steps_for(sequences);
+}
+
+template <class S>
+typename Plan<S>::Steps& Plan<S>::steps_for(int64_t sequences) {
+  const auto known = shapes_.find(sequences);
+  if (known != shapes_.end()) return known->second;
+  // A smaller batch uses the same memory: its buffers are laid out from the start again.
+  Buffers<S> buffers(memory_);
+  PlanBuffers<S> at = lay_out<S>(buffers, model_, weights_.workers(), sequences, keep_);
+  return shapes_.emplace(sequences, build(std::move(at))).first->second;
 }
 
 template <class S>
@@ -111,7 +111,12 @@ void Plan<S>::run_adjoints(std::span<const double> weights) {
   if (keep_ == Keep::kNothing) {
     fail(ErrorKind::kInternal, "adjoints were requested from an execution for losses only");
   }
-  loss_weights_.assign(weights.begin(), weights.end());
+  batch_.set_loss_weights(context_, weights);
+  run_all_adjoints();
+}
+
+template <class S>
+void Plan<S>::run_all_adjoints() const {
   run("forward", steps_->forward);
   run("loss", steps_->loss_gradient);
   run("adjoint", steps_->adjoint);
@@ -336,8 +341,9 @@ void Plan<S>::add_adjoint(Steps& steps, const PlanBuffers<S>& at,
   steps.loss_gradient.push_back({"head",
                                  [=, this, n = at.n, losses = at.losses, dn = at.dn] {
                                    ops::head_loss_and_gradient<S>(context_, n, head.weight,
-                                                                  batch_.targets(), loss_weights_,
-                                                                  losses, dn, head.gradient);
+                                                                  batch_.targets(),
+                                                                  batch_.loss_weights(), losses, dn,
+                                                                  head.gradient);
                                  },
                                  products * head_operations(at.n)});
   steps.adjoint.push_back(

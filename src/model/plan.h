@@ -84,6 +84,8 @@ class Plan : public Execution<S> {
   };
   std::vector<Part> parts(std::initializer_list<int> slots) const;
 
+  // The steps of a batch shape, made on first use.
+  Steps& steps_for(int64_t sequences);
   Steps build(PlanBuffers<S> at);
   void add_block(Steps& steps, const BlockSlots& slots, const BlockBuffers<S>& b, V y);
   void add_block_adjoint(Steps& steps, const BlockSlots& slots, const BlockBuffers<S>& b,
@@ -101,6 +103,7 @@ class Plan : public Execution<S> {
   V gradient(int slot) const { return gradients_ != nullptr ? gradients_->view(slot) : V(); }
   // `group` names the steps in a profile.
   void run(const char* group, const std::vector<Step>& steps) const;
+  void run_all_adjoints() const;
 
   backend::Context& context_;
   config::ModelSettings model_;
@@ -115,7 +118,6 @@ class Plan : public Execution<S> {
   backend::Memory memory_;
   std::map<int64_t, Steps> shapes_;  // by sequences
   Steps* steps_ = nullptr;           // of the current batch
-  std::vector<double> loss_weights_;
 };
 
 }  // namespace saddle::model

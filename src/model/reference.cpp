@@ -185,13 +185,13 @@ Reference<S>::Reference(backend::Context& context, const config::ModelSettings& 
 
 template <class S>
 void Reference<S>::set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) {
-  batch_.set(sequences, inputs, targets);
+  batch_.set(context_, sequences, inputs, targets);
 }
 
 template <class S>
 void Reference<S>::run_losses() {
   Tape<S> tape(context_, false);
-  forward(tape, {});
+  forward(tape);
 }
 
 template <class S>
@@ -199,8 +199,9 @@ void Reference<S>::run_losses_and_gradients(std::span<const double> weights) {
   if (gradients_ == nullptr) {
     fail(ErrorKind::kInternal, "gradients were requested from an execution for losses only");
   }
+  batch_.set_loss_weights(context_, weights);
   Tape<S> tape(context_, true);
-  forward(tape, weights);
+  forward(tape);
   tape.play_backwards();
 }
 
@@ -212,7 +213,7 @@ void Reference<S>::release() {
 }
 
 template <class S>
-void Reference<S>::forward(Tape<S>& tape, std::span<const double> weights) {
+void Reference<S>::forward(Tape<S>& tape) {
   release();
   const AttentionShape shape{batch_.sequences(), model_.context_length, model_.heads,
                              model_.head_dim(), options_.autocast};
@@ -250,8 +251,8 @@ void Reference<S>::forward(Tape<S>& tape, std::span<const double> weights) {
   const auto lse = tape.make_like(losses);
   ops::cross_entropy_forward<S>(context_, z->value, batch_.targets(), losses->value, lse->value);
   tape.on_adjoint("cross_entropy", 0, [=, &tape, this] {
-    ops::cross_entropy_adjoint<S>(context_, z->value, batch_.targets(), lse->value, weights,
-                                  tape.adjoint(z));
+    ops::cross_entropy_adjoint<S>(context_, z->value, batch_.targets(), lse->value,
+                                  batch_.loss_weights(), tape.adjoint(z));
   });
   losses_ = losses;
   logits_ = z;

@@ -27,7 +27,7 @@ class Reference : public Execution<S> {
   tensor::View<const S> logits() const { return logits_->value; }
 
  private:
-  void forward(Tape<S>& tape, std::span<const double> weights);
+  void forward(Tape<S>& tape);
   // Frees the memory of the last run.
   void release();
 

@@ -13,7 +13,7 @@ class RopeCache {
   RopeCache(backend::Context& context, const config::ModelSettings& model)
       : cos_(context, 1, model.context_length, model.head_dim() / 2),
         sin_(context, 1, model.context_length, model.head_dim() / 2) {
-    ops::rope_tables<T>(model.rope_theta, cos_, sin_);
+    ops::rope_tables<T>(context, model.rope_theta, cos_, sin_);
   }
 
   ops::RopeTables<T> tables() const { return {cos_, sin_}; }

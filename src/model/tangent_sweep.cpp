@@ -28,11 +28,12 @@ TangentSweep<T>::TangentSweep(backend::Context& context, const config::ModelSett
   Buffers<T> measure;
   lay_out(measure, model, lanes, rows);
   memory_ = context.allocate(measure.bytes());
-  context.workspace().reserve(
-      std::max({ops::head_second_order_scratch<T>(rows, model.width, model.vocab_size),
-                ops::linear_second_order_scratch<T>(rows, std::max(model.width, model.ffn_width)),
-                ops::attention_second_order_scratch<T>(context.threads(),
-                                                       plan_->attention_shape(sequences))}));
+  context.reserve_scratch([&] {
+    // Any directions: only their number matters.
+    const backend::Arena<T> directions = weights.repeated(lanes);
+    const backend::Tensor<double> forms(context, lanes, 1, 1);
+    add_forms(directions, 0, forms);
+  });
 }
 
 template <class T>
@@ -103,8 +104,8 @@ void TangentSweep<T>::sweep_block(int64_t block, const Lanes& lanes, const Tange
 
 template <class T>
 void TangentSweep<T>::add_forms(const backend::Arena<T>& directions, int64_t first,
-                                std::span<double> forms) {
-  const auto count = static_cast<int64_t>(forms.size());
+                                tensor::View<double> forms) {
+  const int64_t count = forms.workers();
   if (count < 1 || count > lanes_) {
     fail(ErrorKind::kInternal, "{} directions at once where 1 to {} were planned", count, lanes_);
   }

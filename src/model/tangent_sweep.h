@@ -30,9 +30,8 @@ class TangentSweep {
                     double weight);
   tensor::View<const T> losses() const { return plan_->losses(); }
 
-  // Adds to forms[i] the microbatch's v'Hv along directions[first + i], i < forms.size() <=
-  // lanes().
-  void add_forms(const backend::Arena<T>& directions, int64_t first, std::span<double> forms);
+  // Adds to forms [G, 1, 1] the microbatch's v'Hv along directions [first, first + G), G <= lanes().
+  void add_forms(const backend::Arena<T>& directions, int64_t first, tensor::View<double> forms);
 
  private:
   using V = tensor::View<T>;
@@ -50,11 +49,11 @@ class TangentSweep {
   struct Lanes {
     const backend::Arena<T>& directions;
     int64_t first = 0;
-    std::span<double> forms;
+    tensor::View<double> forms;
 
     C view(int slot) const { return of(directions.view(slot)); }
     C rows(const SlotRun& run) const { return of(directions.rows_from(run.first, run.rows)); }
-    C of(C all) const { return all.worker_range(first, static_cast<int64_t>(forms.size())); }
+    C of(C all) const { return all.worker_range(first, forms.workers()); }
   };
 
   static Tangents lay_out(Buffers<T>& buffers, const config::ModelSettings& model, int64_t lanes,

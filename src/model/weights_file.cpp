@@ -85,7 +85,7 @@ void write_arena(SafetensorsWriter& writer, std::string_view prefix, const backe
   for (size_t i = 0; i < arena.layout().slots().size(); ++i) {
     const std::string name = std::string(prefix) + arena.layout().slots()[i].name;
     const std::vector<T> host =
-        backend::to_host<T>(arena.view(static_cast<int>(i)).worker_range(worker, 1));
+        backend::to_host<T>(arena.context(), arena.view(static_cast<int>(i)).worker_range(worker, 1));
     if constexpr (std::is_same_v<File, T>) {
       write_tensor(writer, name, host);
     } else {
@@ -100,7 +100,7 @@ void read_arena(const SafetensorsReader& reader, std::string_view prefix, backen
   for (size_t i = 0; i < arena.layout().slots().size(); ++i) {
     const tensor::Slot& slot = arena.layout().slots()[i];
     const std::vector<T> host = read_tensor<T>(reader, std::string(prefix) + slot.name, slot);
-    backend::copy_from_host<T>(host.data(), 0,
+    backend::copy_from_host<T>(arena.context(), host.data(), 0,
                                arena.view(static_cast<int>(i)).worker_range(worker, 1));
   }
 }
@@ -137,22 +137,18 @@ void load_weights(const Path& path, const config::ModelSettings& model, backend:
     const std::vector<T> host = read_tensor<T>(reader, slot.name, slot);
     check_finite(ErrorKind::kData, path.string(), slot.name, host);
     for (int64_t n = 0; n < arena.workers(); ++n) {
-      backend::copy_from_host<T>(host.data(), 0,
+      backend::copy_from_host<T>(arena.context(), host.data(), 0,
                                  arena.view(static_cast<int>(i)).worker_range(n, 1));
     }
   }
 }
 
-#define SADDLE_INSTANTIATE(T)                                                                 \
-  template void write_arena<float, T>(SafetensorsWriter&, std::string_view,                   \
-                                      const backend::Arena<T>&, int64_t);                     \
-  template void write_arena<double, T>(SafetensorsWriter&, std::string_view,                  \
-                                       const backend::Arena<T>&, int64_t);                    \
-  template void read_arena<T>(const SafetensorsReader&, std::string_view, backend::Arena<T>&, \
-                              int64_t);                                                       \
-  template void save_weights<T>(const Path&, const backend::Arena<T>&, int64_t,               \
-                                const std::map<std::string, std::string>&);                   \
-  template void load_weights<T>(const Path&, const config::ModelSettings&, backend::Arena<T>&);
+#define SADDLE_INSTANTIATE(T)                                         \
+  template decltype(write_arena<float, T>) write_arena<float, T>;     \
+  template decltype(write_arena<double, T>) write_arena<double, T>;   \
+  template decltype(read_arena<T>) read_arena<T>;                     \
+  template decltype(save_weights<T>) save_weights<T>;                 \
+  template decltype(load_weights<T>) load_weights<T>;
 SADDLE_INSTANTIATE(float)
 SADDLE_INSTANTIATE(double)
 #undef SADDLE_INSTANTIATE

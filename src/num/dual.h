@@ -13,69 +13,69 @@ struct Dual {
   T v{};  // value
   T t{};  // tangent
 
-  Dual() = default;
-  Dual(T value) : v(value) {}  // NOLINT: constants convert implicitly
-  Dual(T value, T tangent) : v(value), t(tangent) {}
+  constexpr Dual() = default;
+  constexpr Dual(T value) : v(value) {}  // NOLINT: constants convert implicitly
+  constexpr Dual(T value, T tangent) : v(value), t(tangent) {}
 
-  friend Dual operator+(Dual a, Dual b) { return {a.v + b.v, a.t + b.t}; }
-  friend Dual operator-(Dual a, Dual b) { return {a.v - b.v, a.t - b.t}; }
-  friend Dual operator-(Dual a) { return {-a.v, -a.t}; }
-  friend Dual operator*(Dual a, Dual b) { return {a.v * b.v, a.t * b.v + a.v * b.t}; }
-  friend Dual operator/(Dual a, Dual b) {
+  friend constexpr Dual operator+(Dual a, Dual b) { return {a.v + b.v, a.t + b.t}; }
+  friend constexpr Dual operator-(Dual a, Dual b) { return {a.v - b.v, a.t - b.t}; }
+  friend constexpr Dual operator-(Dual a) { return {-a.v, -a.t}; }
+  friend constexpr Dual operator*(Dual a, Dual b) { return {a.v * b.v, a.t * b.v + a.v * b.t}; }
+  friend constexpr Dual operator/(Dual a, Dual b) {
     const T q = a.v / b.v;
     return {q, (a.t - q * b.t) / b.v};
   }
-  friend Dual operator*(Dual a, T b) { return {a.v * b, a.t * b}; }
-  friend Dual operator*(T a, Dual b) { return b * a; }
-  friend Dual operator+(Dual a, T b) { return {a.v + b, a.t}; }
-  friend Dual operator+(T a, Dual b) { return b + a; }
-  friend Dual operator-(Dual a, T b) { return {a.v - b, a.t}; }
-  friend Dual operator-(T a, Dual b) { return {a - b.v, -b.t}; }
-  friend Dual operator/(Dual a, T b) { return {a.v / b, a.t / b}; }
-  Dual& operator+=(Dual b) { return *this = *this + b; }
-  Dual& operator-=(Dual b) { return *this = *this - b; }
-  Dual& operator*=(Dual b) { return *this = *this * b; }
+  friend constexpr Dual operator*(Dual a, T b) { return {a.v * b, a.t * b}; }
+  friend constexpr Dual operator*(T a, Dual b) { return b * a; }
+  friend constexpr Dual operator+(Dual a, T b) { return {a.v + b, a.t}; }
+  friend constexpr Dual operator+(T a, Dual b) { return b + a; }
+  friend constexpr Dual operator-(Dual a, T b) { return {a.v - b, a.t}; }
+  friend constexpr Dual operator-(T a, Dual b) { return {a - b.v, -b.t}; }
+  friend constexpr Dual operator/(Dual a, T b) { return {a.v / b, a.t / b}; }
+  constexpr Dual& operator+=(Dual b) { return *this = *this + b; }
+  constexpr Dual& operator-=(Dual b) { return *this = *this - b; }
+  constexpr Dual& operator*=(Dual b) { return *this = *this * b; }
 };
 
 template <class T>
 struct NumberTraits<Dual<T>> {
   static constexpr int kPlanes = 2;
   using Plane = T;
-  static T get(const Dual<T>& x, int p) { return p == 0 ? x.v : x.t; }
-  static void set(Dual<T>& x, int p, T plane) { (p == 0 ? x.v : x.t) = plane; }
+  static constexpr T get(const Dual<T>& x, int p) { return p == 0 ? x.v : x.t; }
+  static constexpr void set(Dual<T>& x, int p, T plane) { (p == 0 ? x.v : x.t) = plane; }
 };
 
 template <class T>
-auto value(Dual<T> x) {
+constexpr auto value(Dual<T> x) {
   return value(x.v);
 }
 
 template <class T>
-Dual<T> exp(Dual<T> x) {
+constexpr Dual<T> exp(Dual<T> x) {
   const T f = exp(x.v);
   return {f, f * x.t};
 }
 
 template <class T>
-Dual<T> log(Dual<T> x) {
+constexpr Dual<T> log(Dual<T> x) {
   return {log(x.v), x.t / x.v};
 }
 
 template <class T>
-Dual<T> sqrt(Dual<T> x) {
+constexpr Dual<T> sqrt(Dual<T> x) {
   const T f = sqrt(x.v);
   return {f, x.t / (f + f)};
 }
 
 template <class T>
-Dual<T> rsqrt(Dual<T> x) {
+constexpr Dual<T> rsqrt(Dual<T> x) {
   const T f = rsqrt(x.v);
   return {f, T(-0.5) * f * f * f * x.t};
 }
 
 // Uses its own derivative: 1 / (1 + exp(-x)) as written would give inf / inf for large -x.
 template <class T>
-Dual<T> sigmoid(Dual<T> x) {
+constexpr Dual<T> sigmoid(Dual<T> x) {
   const T f = sigmoid(x.v);
   return {f, f * (T(1) - f) * x.t};
 }

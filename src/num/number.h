@@ -13,8 +13,8 @@ template <class S>
 struct NumberTraits {
   static constexpr int kPlanes = 1;
   using Plane = S;
-  static S get(const S& x, int) { return x; }
-  static void set(S& x, int, S plane) { x = plane; }
+  static constexpr S get(const S& x, int) { return x; }
+  static constexpr void set(S& x, int, S plane) { x = plane; }
 };
 
 template <class S>
@@ -27,10 +27,10 @@ using Plane = std::conditional_t<std::is_const_v<S>,
                                  typename NumberTraits<std::remove_const_t<S>>::Plane>;
 
 // Only the value, the part that a branch may depend on.
-inline float value(float x) {
+inline constexpr float value(float x) {
   return x;
 }
-inline double value(double x) {
+inline constexpr double value(double x) {
   return x;
 }
 

@@ -29,7 +29,7 @@ using Wide = typename WideTraits<S>::Type;
 
 // Converts every plane.
 template <class To, class From>
-To convert(From x) {
+constexpr To convert(From x) {
   To result{};
   for (int p = 0; p < kPlanes<From>; ++p) {
     NumberTraits<To>::set(result, p, static_cast<Plane<To>>(NumberTraits<From>::get(x, p)));

@@ -1,41 +1,41 @@
 #include "ops/adamw.h"
 
-#include <algorithm>
+#include <vector>
 
-#include "ops/adamw_row.h"
+#include "base/narrow.h"
+#include "ops/adamw_constants.h"
 
 namespace saddle::ops {
 
-template <class T>
-void adamw_update(Context& context, AdamWStep step, std::span<const AdamWSegment> segments,
-                  std::span<const double> scales, View<const T> gradients, View<T> weights,
-                  View<T> first_moments, View<T> second_moments) {
-  const AdamWConstants<T> constants(step);
-  constexpr int64_t kPiece = 16384;
-  for (int64_t n = 0; n < weights.workers(); ++n) {
-    const auto scale = static_cast<T>(scales[n]);
-    const T* g = gradients.row(n, 0).data;
-    T* w = weights.row(n, 0).data;
-    T* m = first_moments.row(n, 0).data;
-    T* v = second_moments.row(n, 0).data;
-    for (const AdamWSegment& segment : segments) {
-      const T keep = constants.keep(segment);
-      backend::parallel_for(context, (segment.size + kPiece - 1) / kPiece, [&](int64_t piece) {
-        const int64_t first = segment.offset + piece * kPiece;
-        const int64_t count = std::min(segment.offset + segment.size - first, kPiece);
-        adamw_row<T>(constants, keep, scale, count, g + first, w + first, w + first, m + first,
-                     v + first);
-      });
+backend::Tensor<int32_t> adamw_pieces(Context& context, std::span<const AdamWSegment> segments) {
+  constexpr int64_t kAlignment = tensor::Layout::kAlignment;
+  static_assert(kAdamWPiece % kAlignment == 0);
+  std::vector<int32_t> host;
+  for (const AdamWSegment& segment : segments) {
+    check_shape(segment.offset % kAlignment == 0, "adamw_pieces", "a segment");
+    for (int64_t first = 0; first < segment.size; first += kAdamWPiece) {
+      host.push_back(narrow<int32_t>((segment.offset + first) / kAlignment));
+      host.push_back(narrow<int32_t>(std::min(kAdamWPiece, segment.size - first)));
+      host.push_back(segment.decays ? 1 : 0);
     }
   }
+  backend::Tensor<int32_t> pieces(context, 1, static_cast<int64_t>(host.size()) / 3, 3);
+  backend::copy_from_host<int32_t>(context, host.data(), 0, pieces);
+  return pieces;
 }
 
-#define SADDLE_INSTANTIATE(T)                                                             \
-  template void adamw_update<T>(Context&, AdamWStep, std::span<const AdamWSegment>,       \
-                                std::span<const double>, View<const T>, View<T>, View<T>, \
-                                View<T>);
-SADDLE_INSTANTIATE(float)
-SADDLE_INSTANTIATE(double)
-#undef SADDLE_INSTANTIATE
+template <class T>
+void adamw_update(Context& context, AdamWStep step, View<const int32_t> pieces, AdamWInput input,
+                  View<const T> gradients, View<T> weights, View<T> first_moments,
+                  View<T> second_moments) {
+  const AdamWArenas<T> at{gradients, weights, first_moments, second_moments};
+  check_adamw(pieces, input, at);
+  for_rows(context,
+           {"adamw", weights.workers(), pieces.rows(), kAdamWPiece, 7 * kAdamWPiece * bytes_of<T>()},
+           AdamWRow<T>{adamw_constants<T>(step), pieces, input.scales, input.commit, at});
+}
+
+template decltype(adamw_update<float>) adamw_update<float>;
+template decltype(adamw_update<double>) adamw_update<double>;
 
 }  // namespace saddle::ops

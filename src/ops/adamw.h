@@ -8,7 +8,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "ops/common.h"
 
@@ -23,18 +22,30 @@ struct AdamWStep {
   int64_t step = 0;  // t, from 1
 };
 
-// Numbers [offset, offset + size) of every worker, which decay or not.
+// Numbers [offset, offset + size) of every worker, which decay or not. The offset is a multiple of
+// tensor::Layout::kAlignment.
 struct AdamWSegment {
   int64_t offset = 0;
   int64_t size = 0;
   bool decays = false;
 };
 
-// Updates w, m and v over the segments; the padding between them is left unchanged.
-// scales[n] multiplies the gradient of worker n (clipping).
+// Segments as pieces of at most kAdamWPiece numbers in device memory: [1, P, 3], each with its
+// offset in units of the alignment, its size, and 1 if it decays.
+inline constexpr int64_t kAdamWPiece = 16384;
+backend::Tensor<int32_t> adamw_pieces(Context& context, std::span<const AdamWSegment> segments);
+
+// The gradients of an update: what multiplies each worker's (clipping), and whether the update may
+// happen. Both stay on the device, so that nobody waits for them.
+struct AdamWInput {
+  View<const double> scales;  // [N, 1, 1]
+  View<const double> commit;  // [1, 1, 1]: with 0, nothing changes
+};
+
+// Updates w, m and v over the pieces; the padding between them is left unchanged.
 template <class T>
-void adamw_update(Context& context, AdamWStep step, std::span<const AdamWSegment> segments,
-                  std::span<const double> scales, View<const T> gradients, View<T> weights,
-                  View<T> first_moments, View<T> second_moments);
+void adamw_update(Context& context, AdamWStep step, View<const int32_t> pieces, AdamWInput input,
+                  View<const T> gradients, View<T> weights, View<T> first_moments,
+                  View<T> second_moments);
 
 }  // namespace saddle::ops

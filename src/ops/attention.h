@@ -40,8 +40,4 @@ template <class S>
 void attention_adjoint(Context& context, AttentionShape shape, View<const S> q, View<const S> k,
                        View<const S> v, View<const S> d_o, View<S> dq, View<S> dk, View<S> dv);
 
-// Scratch of the adjoint in bytes; the forward needs half of it.
-template <class S>
-int64_t attention_scratch(int threads, AttentionShape shape);
-
 }  // namespace saddle::ops

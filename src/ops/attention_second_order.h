@@ -16,9 +16,8 @@
 // products for each direction.
 #pragma once
 
-#include <span>
-
 #include "ops/attention.h"
+#include "ops/second_order.h"
 
 namespace saddle::ops {
 
@@ -27,11 +26,6 @@ namespace saddle::ops {
 template <class T>
 void attention_second_order(Context& context, AttentionShape shape, View<const T> q,
                             View<const T> k, View<const T> v, View<const T> d_o, View<const T> q_t,
-                            View<const T> k_t, View<const T> v_t, View<T> o_t,
-                            std::span<double> forms);
-
-// Its scratch in bytes.
-template <class T>
-int64_t attention_second_order_scratch(int threads, AttentionShape shape);
+                            View<const T> k_t, View<const T> v_t, View<T> o_t, Forms forms);
 
 }  // namespace saddle::ops

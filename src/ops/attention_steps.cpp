@@ -1,49 +1,40 @@
 #include "ops/attention_steps.h"
 
-#include <cmath>
-
-#include "ops/softmax_row.h"
+#include "ops/attention_wave.h"
 
 namespace saddle::ops {
 namespace {
 
-template <class S>
-struct Rows {
-  Span<S> data;
-  int64_t stride;
-};
-
-// One head of one sequence as a matrix [T, h], from a tensor [N, B*T, H*h].
-template <class S>
-Rows<S> head_of(View<S> x, AttentionShape shape, int64_t n, int64_t b, int64_t h) {
-  return {x.row(n, b * shape.positions).offset(h * shape.head_size), x.row_stride()};
-}
-
-// The scores [T, T] of one head of one sequence.
-template <class S>
-Rows<S> scores_of(View<S> s, AttentionShape shape, int64_t n, int64_t b, int64_t h) {
-  return {s.row(n, (b * shape.heads + h) * shape.positions), s.row_stride()};
-}
-
+// All heads of all sequences of each worker.
 template <class Fn>
-void for_heads(AttentionShape shape, int64_t workers, Fn&& fn) {
-  for (int64_t n = 0; n < workers; ++n) {
-    for (int64_t b = 0; b < shape.sequences; ++b) {
-      for (int64_t h = 0; h < shape.heads; ++h) fn(n, b, h);
-    }
-  }
+void for_workers(AttentionShape shape, int64_t workers, Fn&& fn) {
+  for (int64_t n = 0; n < workers; ++n) fn(Wave{n, 0, shape.sequences, 0, shape.heads});
 }
 
-// C = alpha op(A) op(B), written.
+// [T, h] of each head, from a tensor [N, B*T, H*h].
 template <class S>
-void multiply(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k,
-              double alpha, Rows<const S> A, Rows<const S> B, Rows<S> C) {
-  product<S>(context, a, b, m, n, k, static_cast<Plane<S>>(alpha), A.data, A.stride, B.data,
-             B.stride, 0, C.data, C.stride);
+WaveOperand<S> heads_of(View<S> x, AttentionShape shape, const Wave& wave) {
+  return operand_of(x, wave, shape.positions, shape.head_size);
 }
 
-double score_scale(AttentionShape shape) {
-  return 1.0 / std::sqrt(static_cast<double>(shape.head_size));
+// [T, T] of each head, from a tensor [N, B*H*T, T].
+template <class S>
+WaveOperand<S> scores_of(View<S> s, AttentionShape shape, const Wave& wave) {
+  const int64_t head = shape.positions * s.row_stride();
+  return {s.row(wave.worker, 0), s.row_stride(), shape.heads * head, head};
+}
+
+template <class S>
+void check_heads(View<const S> x, AttentionShape shape, int64_t workers, const char* operation) {
+  check_shape(
+      x.same_shape(workers, shape.sequences * shape.positions, shape.heads * shape.head_size),
+      operation, "q, k, v, o or an adjoint");
+}
+template <class S>
+void check_scores(View<const S> s, AttentionShape shape, int64_t workers, const char* operation) {
+  check_shape(
+      s.same_shape(workers, shape.sequences * shape.heads * shape.positions, shape.positions),
+      operation, "scores, probabilities or an adjoint");
 }
 
 }  // namespace
@@ -51,89 +42,102 @@ double score_scale(AttentionShape shape) {
 template <class S>
 void attention_scores_forward(Context& context, AttentionShape shape, View<const S> q,
                               View<const S> k, View<S> s) {
+  for (const View<const S>& x : {q, k}) check_heads(x, shape, q.workers(), "attention_scores");
+  check_scores<S>(s, shape, q.workers(), "attention_scores");
   const int64_t T = shape.positions;
-  for_heads(shape, q.workers(), [&](int64_t n, int64_t b, int64_t h) {
-    multiply<S>(context, Transpose::kNo, Transpose::kYes, T, T, shape.head_size, score_scale(shape),
-                head_of(q, shape, n, b, h), head_of(k, shape, n, b, h),
-                scores_of(s, shape, n, b, h));
+  for_workers(shape, q.workers(), [&](const Wave& wave) {
+    wave_product<S>(context, wave, Transpose::kNo, Transpose::kYes, T, T, shape.head_size,
+                    score_scale<S>(shape.head_size), heads_of(q, shape, wave),
+                    heads_of(k, shape, wave), 0, scores_of(s, shape, wave));
   });
 }
 
 template <class S>
 void attention_scores_adjoint(Context& context, AttentionShape shape, View<const S> q,
                               View<const S> k, View<const S> ds, View<S> dq, View<S> dk) {
+  for (const View<const S>& x : {q, k, View<const S>(dq), View<const S>(dk)}) {
+    check_heads(x, shape, q.workers(), "attention_scores_adjoint");
+  }
+  check_scores<S>(ds, shape, q.workers(), "attention_scores_adjoint");
   const int64_t T = shape.positions;
-  for_heads(shape, q.workers(), [&](int64_t n, int64_t b, int64_t h) {
-    multiply<S>(context, Transpose::kNo, Transpose::kNo, T, shape.head_size, T, score_scale(shape),
-                scores_of(ds, shape, n, b, h), head_of(k, shape, n, b, h),
-                head_of(dq, shape, n, b, h));
-    multiply<S>(context, Transpose::kYes, Transpose::kNo, T, shape.head_size, T, score_scale(shape),
-                scores_of(ds, shape, n, b, h), head_of(q, shape, n, b, h),
-                head_of(dk, shape, n, b, h));
+  const auto scale = score_scale<S>(shape.head_size);
+  for_workers(shape, q.workers(), [&](const Wave& wave) {
+    wave_product<S>(context, wave, Transpose::kNo, Transpose::kNo, T, shape.head_size, T, scale,
+                    scores_of(ds, shape, wave), heads_of(k, shape, wave), 0,
+                    heads_of(dq, shape, wave));
+    wave_product<S>(context, wave, Transpose::kYes, Transpose::kNo, T, shape.head_size, T, scale,
+                    scores_of(ds, shape, wave), heads_of(q, shape, wave), 0,
+                    heads_of(dk, shape, wave));
   });
 }
 
 template <class S>
 void causal_softmax_forward(Context& context, AttentionShape shape, View<const S> s, View<S> p) {
-  for_rows(context, s.workers(), s.rows(), [&](int64_t n, int64_t row) {
-    const int64_t seen = row % shape.positions + 1;
-    const Span<S> out = p.row(n, row);
-    softmax_row<S>(s.row(n, row), seen, out);
-    clear_row<S>(out, seen, shape.positions);
-  });
+  for (const View<const S>& x : {s, View<const S>(p)}) {
+    check_scores(x, shape, s.workers(), "causal_softmax");
+  }
+  for_rows(context,
+           {"causal_softmax", s.workers(), s.rows(), s.cols(), 2 * s.cols() * bytes_of<S>()},
+           CausalSoftmaxRow<S>{shape.positions, s, p});
 }
 
 template <class S>
 void causal_softmax_adjoint(Context& context, AttentionShape shape, View<const S> p,
                             View<const S> dp, View<S> ds) {
-  for_rows(context, p.workers(), p.rows(), [&](int64_t n, int64_t row) {
-    const int64_t seen = row % shape.positions + 1;
-    const Span<S> out = ds.row(n, row);
-    softmax_row_adjoint<S>(p.row(n, row), dp.row(n, row), seen, out);
-    clear_row<S>(out, seen, shape.positions);
-  });
+  for (const View<const S>& x : {p, dp, View<const S>(ds)}) {
+    check_scores(x, shape, p.workers(), "causal_softmax_adjoint");
+  }
+  for_rows(
+      context,
+      {"causal_softmax_adjoint", p.workers(), p.rows(), p.cols(), 3 * p.cols() * bytes_of<S>()},
+      CausalSoftmaxAdjointRow<S>{shape.positions, p, dp, ds});
 }
 
 template <class S>
 void attention_values_forward(Context& context, AttentionShape shape, View<const S> p,
                               View<const S> v, View<S> o) {
+  for (const View<const S>& x : {v, View<const S>(o)}) {
+    check_heads(x, shape, v.workers(), "attention_values");
+  }
+  check_scores(p, shape, v.workers(), "attention_values");
   const int64_t T = shape.positions;
-  for_heads(shape, v.workers(), [&](int64_t n, int64_t b, int64_t h) {
-    multiply<S>(context, Transpose::kNo, Transpose::kNo, T, shape.head_size, T, 1,
-                scores_of(p, shape, n, b, h), head_of(v, shape, n, b, h),
-                head_of(o, shape, n, b, h));
+  for_workers(shape, v.workers(), [&](const Wave& wave) {
+    wave_product<S>(context, wave, Transpose::kNo, Transpose::kNo, T, shape.head_size, T, 1,
+                    scores_of(p, shape, wave), heads_of(v, shape, wave), 0,
+                    heads_of(o, shape, wave));
   });
 }
 
 template <class S>
 void attention_values_adjoint(Context& context, AttentionShape shape, View<const S> p,
                               View<const S> v, View<const S> d_o, View<S> dp, View<S> dv) {
+  for (const View<const S>& x : {v, d_o, View<const S>(dv)}) {
+    check_heads(x, shape, v.workers(), "attention_values_adjoint");
+  }
+  for (const View<const S>& x : {p, View<const S>(dp)}) {
+    check_scores(x, shape, v.workers(), "attention_values_adjoint");
+  }
   const int64_t T = shape.positions;
-  for_heads(shape, v.workers(), [&](int64_t n, int64_t b, int64_t h) {
-    multiply<S>(context, Transpose::kNo, Transpose::kYes, T, T, shape.head_size, 1,
-                head_of(d_o, shape, n, b, h), head_of(v, shape, n, b, h),
-                scores_of(dp, shape, n, b, h));
-    multiply<S>(context, Transpose::kYes, Transpose::kNo, T, shape.head_size, T, 1,
-                scores_of(p, shape, n, b, h), head_of(d_o, shape, n, b, h),
-                head_of(dv, shape, n, b, h));
+  for_workers(shape, v.workers(), [&](const Wave& wave) {
+    wave_product<S>(context, wave, Transpose::kNo, Transpose::kYes, T, T, shape.head_size, 1,
+                    heads_of(d_o, shape, wave), heads_of(v, shape, wave), 0,
+                    scores_of(dp, shape, wave));
+    wave_product<S>(context, wave, Transpose::kYes, Transpose::kNo, T, shape.head_size, T, 1,
+                    scores_of(p, shape, wave), heads_of(d_o, shape, wave), 0,
+                    heads_of(dv, shape, wave));
   });
 }
 
-#define SADDLE_INSTANTIATE(S)                                                                \
-  template void attention_scores_forward<S>(Context&, AttentionShape, View<const S>,         \
-                                            View<const S>, View<S>);                         \
-  template void causal_softmax_forward<S>(Context&, AttentionShape, View<const S>, View<S>); \
-  template void attention_values_forward<S>(Context&, AttentionShape, View<const S>,         \
-                                            View<const S>, View<S>);
+#define SADDLE_INSTANTIATE(S)                                                 \
+  template decltype(attention_scores_forward<S>) attention_scores_forward<S>; \
+  template decltype(causal_softmax_forward<S>) causal_softmax_forward<S>;     \
+  template decltype(attention_values_forward<S>) attention_values_forward<S>;
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
-#define SADDLE_INSTANTIATE(S)                                                                     \
-  template void attention_scores_adjoint<S>(Context&, AttentionShape, View<const S>,              \
-                                            View<const S>, View<const S>, View<S>, View<S>);      \
-  template void causal_softmax_adjoint<S>(Context&, AttentionShape, View<const S>, View<const S>, \
-                                          View<S>);                                               \
-  template void attention_values_adjoint<S>(Context&, AttentionShape, View<const S>,              \
-                                            View<const S>, View<const S>, View<S>, View<S>);
+#define SADDLE_INSTANTIATE(S)                                                 \
+  template decltype(attention_scores_adjoint<S>) attention_scores_adjoint<S>; \
+  template decltype(causal_softmax_adjoint<S>) causal_softmax_adjoint<S>;     \
+  template decltype(attention_values_adjoint<S>) attention_values_adjoint<S>;
 SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 

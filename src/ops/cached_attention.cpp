@@ -1,15 +1,8 @@
 #include "ops/cached_attention.h"
 
-#include <cmath>
-
-#include "ops/softmax_row.h"
+#include "ops/attention_wave.h"
 
 namespace saddle::ops {
-namespace {
-
-constexpr int64_t kRows = 128;  // query rows whose scores are held at a time
-
-}  // namespace
 
 template <class T>
 void cached_attention_forward(Context& context, int64_t heads, View<const T> q, View<const T> k,
@@ -21,39 +14,22 @@ void cached_attention_forward(Context& context, int64_t heads, View<const T> q, 
   check_shape(o.same_shape(q.workers(), q.rows(), q.cols()), "cached_attention", "o");
   const int64_t size = q.cols() / heads;
   const int64_t before = k.rows() - q.rows();
-  const int64_t scores = std::min(kRows, q.rows()) * k.rows();
-  const auto scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(size)));
-  backend::Workspace::Scope scope(context.workspace());
-  const Span<T> all = scratch<T>(scope, context.threads() * scores);
-
-  backend::parallel_tasks(context, q.workers() * heads, [&](int64_t task, int thread) {
-    const int64_t n = task / heads;
-    const int64_t column = task % heads * size;
-    const Span<T> p = all.offset(thread * scores);
-    const Span<const T> keys = k.row(n, 0).offset(column);
-    const Span<const T> values = v.row(n, 0).offset(column);
-    for (int64_t first = 0; first < q.rows(); first += kRows) {
-      const int64_t rows = std::min(kRows, q.rows() - first);
-      const int64_t seen = before + first + rows;  // keys that the last of these rows sees
-      product<T>(context, Transpose::kNo, Transpose::kYes, rows, seen, size, scale,
-                 q.row(n, first).offset(column), q.row_stride(), keys, k.row_stride(), 0, p, seen);
-      for (int64_t r = 0; r < rows; ++r) {
-        const Span<T> row = p.offset(r * seen);
-        const int64_t visible = before + first + r + 1;
-        softmax_row<T>(row, visible, row);
-        clear_row<T>(row, visible, seen);
-      }
-      product<T>(context, Transpose::kNo, Transpose::kNo, rows, size, seen, 1, p, seen, values,
-                 v.row_stride(), 0, o.row(n, first).offset(column), o.row_stride());
-    }
-  });
+  for_waves(context, q.workers(), 1, heads, query_blocks(q.rows()),
+            [&](Context& lane, const Wave& wave, int64_t i) {
+              const auto [first, rows] = query_block(q.rows(), i);
+              const int64_t keys = before + first + rows;  // that the last of these queries sees
+              backend::Workspace::Scope scope(lane.workspace());
+              const ScoreSlab<T> p{scratch<T>(scope, wave.items() * rows * keys), wave.items(),
+                                   before + first, rows, keys};
+              wave_probabilities<T>(lane, wave, size, operand_of(q, wave, q.rows(), size, first),
+                                    operand_of(k, wave, k.rows(), size), p);
+              wave_product<T>(lane, wave, Transpose::kNo, Transpose::kNo, rows, size, keys, 1,
+                              operand_of(p, wave), operand_of(v, wave, k.rows(), size), 0,
+                              operand_of(o, wave, q.rows(), size, first));
+            });
 }
 
-#define SADDLE_INSTANTIATE(T)                                                                \
-  template void cached_attention_forward<T>(Context&, int64_t, View<const T>, View<const T>, \
-                                            View<const T>, View<T>);
-SADDLE_INSTANTIATE(float)
-SADDLE_INSTANTIATE(double)
-#undef SADDLE_INSTANTIATE
+template decltype(cached_attention_forward<float>) cached_attention_forward<float>;
+template decltype(cached_attention_forward<double>) cached_attention_forward<double>;
 
 }  // namespace saddle::ops

@@ -1,50 +1,39 @@
 #include "ops/cross_entropy.h"
 
+#include "ops/cross_entropy_rows.h"
+
 namespace saddle::ops {
 
 template <class S>
 void cross_entropy_forward(Context& context, View<const S> logits, View<const int32_t> targets,
                            View<S> losses, View<S> lse) {
-  check_shape(losses.same_shape(logits.workers(), logits.rows(), 1), "cross_entropy_forward",
-              "losses");
-  for_rows(context, logits.workers(), logits.rows(), [&](int64_t n, int64_t m) {
-    const Span<const S> z = logits.row(n, m);
-    const int32_t target = targets.row(n, m).load(0);
-    const auto all = log_sum_exp(sum_exponentials<S>(z, logits.cols(), [](int64_t, S) {}));
-    lse.row(n, m).store(0, num::convert<S>(all));
-    losses.row(n, m).store(0,
-                           target == kIgnoredTarget ? S{} : cross_entropy<S>(all, z.load(target)));
-  });
+  const int64_t rows = logits.rows();
+  check_shape(targets.same_shape(logits.workers(), rows, 1), "cross_entropy_forward", "targets");
+  check_shape(losses.same_shape(logits.workers(), rows, 1), "cross_entropy_forward", "losses");
+  check_shape(lse.same_shape(logits.workers(), rows, 1), "cross_entropy_forward", "lse");
+  for_rows(context,
+           {"cross_entropy", logits.workers(), rows, logits.cols(), logits.cols() * bytes_of<S>()},
+           CrossEntropyRow<S>{logits, targets, losses, lse});
 }
 
 template <class S>
 void cross_entropy_adjoint(Context& context, View<const S> logits, View<const int32_t> targets,
-                           View<const S> lse, std::span<const double> weights, View<S> dlogits) {
-  check_shape(dlogits.same_shape(logits.workers(), logits.rows(), logits.cols()),
-              "cross_entropy_adjoint", "dlogits");
-  for_rows(context, logits.workers(), logits.rows(), [&](int64_t n, int64_t m) {
-    const int32_t target = targets.row(n, m).load(0);
-    const Span<S> dz = dlogits.row(n, m);
-    if (target == kIgnoredTarget) {
-      clear_row<S>(dz, 0, logits.cols());
-      return;
-    }
-    const auto weight = static_cast<Plane<S>>(weights[n]);
-    const auto all = num::convert<num::Wide<S>>(lse.row(n, m).load(0));
-    const auto sum = exponentials<S>(logits.row(n, m), logits.cols(), dz);
-    probabilities_times_weight<S>(dz, sum.shift, all, weight, logits.cols(), dz);
-    subtract_target<S>(dz, target, weight);
-  });
+                           View<const S> lse, View<const double> weights, View<S> dlogits) {
+  constexpr const char* kName = "cross_entropy_adjoint";
+  const int64_t rows = logits.rows();
+  check_shape(targets.same_shape(logits.workers(), rows, 1), kName, "targets");
+  check_shape(lse.same_shape(logits.workers(), rows, 1), kName, "lse");
+  check_shape(weights.same_shape(logits.workers(), 1, 1), kName, "the weights");
+  check_shape(dlogits.same_shape(logits.workers(), rows, logits.cols()), kName, "dlogits");
+  for_rows(context,
+           {kName, logits.workers(), rows, logits.cols(), 2 * logits.cols() * bytes_of<S>()},
+           CrossEntropyAdjointRow<S>{logits, targets, lse, weights, dlogits});
 }
 
-#define SADDLE_INSTANTIATE(S)                                                                   \
-  template void cross_entropy_forward<S>(Context&, View<const S>, View<const int32_t>, View<S>, \
-                                         View<S>);
+#define SADDLE_INSTANTIATE(S) template decltype(cross_entropy_forward<S>) cross_entropy_forward<S>;
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
-#define SADDLE_INSTANTIATE(S)                                                          \
-  template void cross_entropy_adjoint<S>(Context&, View<const S>, View<const int32_t>, \
-                                         View<const S>, std::span<const double>, View<S>);
+#define SADDLE_INSTANTIATE(S) template decltype(cross_entropy_adjoint<S>) cross_entropy_adjoint<S>;
 SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 

@@ -9,9 +9,13 @@
 // softmax", 2018). A target of kIgnoredTarget has loss 0 and no gradient.
 #pragma once
 
+#include "num/wide.h"
 #include "ops/softmax_row.h"
 
 namespace saddle::ops {
+
+using num::Plane;
+using tensor::Span;
 
 inline constexpr int32_t kIgnoredTarget = -100;
 
@@ -22,36 +26,38 @@ struct ShiftedSum {
   num::Wide<S> sum{};
 };
 
-// Shift and sum of a piece; calls visit(i, e) with every e = exp(z_i - shift). The sum is computed
-// in blocks that are added up in double.
-template <class S, class Visit>
-ShiftedSum<S> sum_exponentials(Span<const S> z, int64_t count, Visit&& visit) {
+// Shift and sum of a piece; calls visit(i, e) with every e = exp(z_i - shift) in the lane that owns
+// z_i. The sum is computed in blocks that are added up in double.
+template <class S, class Group, class Visit>
+constexpr ShiftedSum<S> sum_exponentials(Group group, Span<const S> z, int64_t count,
+                                         Visit&& visit) {
   constexpr int64_t kBlock = 1024;
   ShiftedSum<S> result;
-  const Plane<S> shift = largest_value<S>(z, count);
+  const Plane<S> shift = largest_value<S>(group, z, count);
   result.shift = shift;
   for (int64_t first = 0; first < count; first += kBlock) {
-    const int64_t end = std::min(count, first + kBlock);
+    const int64_t end = count < first + kBlock ? count : first + kBlock;
     S part{};
     SADDLE_INDEPENDENT
-    for (int64_t i = first; i < end; ++i) {
+    for (int64_t i = first + group.index(); i < end; i += Group::kCount) {
       const S e = num::exp(z.load(i) - shift);
       visit(i, e);
       part += e;
     }
     result.sum += num::convert<num::Wide<S>>(part);
   }
+  result.sum = group.sum(result.sum);
   return result;
 }
 
 // The same, and writes e, which may be z.
-template <class S>
-ShiftedSum<S> exponentials(Span<const S> z, int64_t count, Span<S> e) {
-  return sum_exponentials<S>(z, count, [e](int64_t i, S number) { e.store(i, number); });
+template <class S, class Group>
+constexpr ShiftedSum<S> exponentials(Group group, Span<const S> z, int64_t count, Span<S> e) {
+  return sum_exponentials<S>(group, z, count, [e](int64_t i, S number) { e.store(i, number); });
 }
 
 template <class S>
-ShiftedSum<S> merge(ShiftedSum<S> a, ShiftedSum<S> b) {
+constexpr ShiftedSum<S> merge(ShiftedSum<S> a, ShiftedSum<S> b) {
   using Wide = Plane<num::Wide<S>>;
   const Plane<S> shift = a.shift > b.shift ? a.shift : b.shift;
   const Wide scale_a = num::exp(static_cast<Wide>(a.shift) - static_cast<Wide>(shift));
@@ -60,30 +66,28 @@ ShiftedSum<S> merge(ShiftedSum<S> a, ShiftedSum<S> b) {
 }
 
 template <class S>
-num::Wide<S> log_sum_exp(const ShiftedSum<S>& all) {
+constexpr num::Wide<S> log_sum_exp(const ShiftedSum<S>& all) {
   return num::log(all.sum) + static_cast<Plane<num::Wide<S>>>(all.shift);
 }
 
 // The loss of a row with a target that is not ignored.
 template <class S>
-S cross_entropy(num::Wide<S> lse, S target_logit) {
+constexpr S cross_entropy(num::Wide<S> lse, S target_logit) {
   return num::convert<S>(lse - num::convert<num::Wide<S>>(target_logit));
 }
 
-// Writes dz = weight p over some logits of a row, from e = exp(z - shift); dz may be e. If the
-// target is among them, subtract_target() does the rest.
-template <class S>
-void probabilities_times_weight(Span<const S> e, Plane<S> shift, num::Wide<S> lse, Plane<S> weight,
-                                int64_t count, Span<S> dz) {
+// Writes dz = weight (p - [i = target]) over some logits of a row, from e = exp(z - shift); dz may
+// be e. `target` is counted from the first of these logits and may be outside of them.
+template <class S, class Group>
+constexpr void cross_entropy_row_adjoint(Group group, Span<const S> e, Plane<S> shift,
+                                         num::Wide<S> lse, Plane<S> weight, int64_t target,
+                                         int64_t count, Span<S> dz) {
   using Wide = Plane<num::Wide<S>>;
   const S factor = num::convert<S>(num::exp(static_cast<Wide>(shift) - lse)) * weight;
   SADDLE_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) dz.store(i, e.load(i) * factor);
-}
-
-template <class S>
-void subtract_target(Span<S> dz, int64_t target, Plane<S> weight) {
-  dz.store(target, dz.load(target) - weight);
+  for (int64_t i = group.index(); i < count; i += Group::kCount) dz.store(i, e.load(i) * factor);
+  const bool mine = target >= 0 && target < count && target % Group::kCount == group.index();
+  if (mine) dz.store(target, dz.load(target) - weight);
 }
 
 }  // namespace saddle::ops

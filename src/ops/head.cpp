@@ -3,47 +3,41 @@
 #include "ops/head_chunk.h"
 
 namespace saddle::ops {
-
 namespace {
 
-// How the workers of a call are divided among threads.
-struct HeadSharing {
-  int64_t chunks;  // being processed at a time
-  int64_t held;    // rows of a chunk
-};
-
+// Calls fn(n, chunk) for every chunk of rows of every worker, after chunk.begin().
+//
 // Either one worker after another, with all threads on each of its products; or, if every thread
 // gets the same number of workers, one thread per worker, so that no thread waits for another
 // inside a worker. With several workers chunks are smaller, and the same both ways, so their sums
 // in double are the same too. Many threads would need much memory for their chunks.
-HeadSharing sharing_of(const Context& context, int64_t workers, int64_t rows) {
-  constexpr int64_t kMostChunks = 8;
-  const int64_t threads = context.threads();
-  const bool side_by_side = workers > 1 && workers % threads == 0 && threads <= kMostChunks;
-  return {side_by_side ? threads : 1, std::min(rows, workers > 1 ? kHeadRows / 2 : kHeadRows)};
-}
-
-// Calls fn(n, chunk) for every chunk of rows of every worker, after chunk.begin().
 template <class S, class Fn>
 void for_chunks(Context& context, View<const S> x, int64_t vocabulary, View<const int32_t> targets,
                 bool keeps_all, Fn&& fn) {
-  backend::Workspace::Scope scope(context.workspace());
-  const auto [count, held] = sharing_of(context, x.workers(), x.rows());
-  std::vector<HeadChunk<S>> chunks;
-  for (int64_t i = 0; i < count; ++i) {
-    chunks.emplace_back(context, scope, held, vocabulary, keeps_all);
-  }
-  const auto worker = [&, held = held](int64_t n, HeadChunk<S>& chunk) {
+  constexpr int64_t kMostChunks = 8;
+  const int64_t workers = x.workers();
+  const int64_t threads = context.threads();
+  const int64_t held = std::min(x.rows(), workers > 1 ? kHeadRows / 2 : kHeadRows);
+  const auto worker = [&](Context& lane, int64_t n) {
+    backend::Workspace::Scope scope(lane.workspace());
+    HeadChunk<S> chunk(lane, scope, held, vocabulary, keeps_all);
     for (int64_t first = 0; first < x.rows(); first += held) {
       chunk.begin(targets, n, first, std::min(held, x.rows() - first));
       fn(n, chunk);
     }
   };
-  if (count > 1) {
-    return backend::parallel_tasks(context, x.workers(),
-                                   [&](int64_t n, int thread) { worker(n, chunks[thread]); });
+  if (workers > 1 && workers % threads == 0 && threads <= kMostChunks) {
+    return backend::parallel_tasks(context, workers, worker);
   }
-  for (int64_t n = 0; n < x.workers(); ++n) worker(n, chunks[0]);
+  for (int64_t n = 0; n < workers; ++n) worker(context, n);
+}
+
+template <class S>
+void check(View<const S> x, View<const S> table, View<const int32_t> targets, View<const S> losses,
+           const char* operation) {
+  check_shape(table.same_shape(x.workers(), table.rows(), x.cols()), operation, "the table");
+  check_shape(targets.same_shape(x.workers(), x.rows(), 1), operation, "targets");
+  check_shape(losses.same_shape(x.workers(), x.rows(), 1), operation, "losses");
 }
 
 }  // namespace
@@ -51,7 +45,7 @@ void for_chunks(Context& context, View<const S> x, int64_t vocabulary, View<cons
 template <class S>
 void head_loss(Context& context, View<const S> x, View<const S> table, View<const int32_t> targets,
                View<S> losses) {
-  check_shape(losses.same_shape(x.workers(), x.rows(), 1), "head_loss", "losses");
+  check<S>(x, table, targets, losses, "head_loss");
   for_chunks<S>(context, x, table.rows(), targets, false, [&](int64_t, HeadChunk<S>& chunk) {
     chunk.make_exponentials(x, table);
     chunk.write_losses(losses);
@@ -60,34 +54,26 @@ void head_loss(Context& context, View<const S> x, View<const S> table, View<cons
 
 template <class S>
 void head_loss_and_gradient(Context& context, View<const S> x, View<const S> table,
-                            View<const int32_t> targets, std::span<const double> weights,
+                            View<const int32_t> targets, View<const double> weights,
                             View<S> losses, View<S> dx, View<S> dtable) {
-  check_shape(losses.same_shape(x.workers(), x.rows(), 1), "head_loss_and_gradient", "losses");
-  check_shape(dx.same_shape(x.workers(), x.rows(), x.cols()), "head_loss_and_gradient", "dx");
-  for_chunks<S>(context, x, table.rows(), targets, true, [&](int64_t n, HeadChunk<S>& chunk) {
+  constexpr const char* kName = "head_loss_and_gradient";
+  check<S>(x, table, targets, losses, kName);
+  check_shape(weights.same_shape(x.workers(), 1, 1), kName, "the weights");
+  check_shape(dx.same_shape(x.workers(), x.rows(), x.cols()), kName, "dx");
+  check_shape(dtable.empty() || dtable.same_shape(x.workers(), table.rows(), x.cols()), kName,
+              "dtable");
+  for_chunks<S>(context, x, table.rows(), targets, true, [&](int64_t, HeadChunk<S>& chunk) {
     chunk.make_exponentials(x, table);
     chunk.write_losses(losses);
-    chunk.make_gradients(x, table, static_cast<Plane<S>>(weights[n]), dx, dtable);
+    chunk.make_gradients(x, table, weights, dx, dtable);
   });
 }
 
-template <class S>
-int64_t head_scratch(const Context& context, int64_t workers, int64_t rows, int64_t vocabulary,
-                     bool gradient) {
-  const auto [chunks, held] = sharing_of(context, workers, rows);
-  return chunks * chunk_scratch<S>(held, vocabulary, gradient, context.threads());
-}
-
-#define SADDLE_INSTANTIATE(S)                                                             \
-  template void head_loss<S>(Context&, View<const S>, View<const S>, View<const int32_t>, \
-                             View<S>);                                                    \
-  template int64_t head_scratch<S>(const Context&, int64_t, int64_t, int64_t, bool);
+#define SADDLE_INSTANTIATE(S) template decltype(head_loss<S>) head_loss<S>;
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
-#define SADDLE_INSTANTIATE(S)                                                                    \
-  template void head_loss_and_gradient<S>(Context&, View<const S>, View<const S>,                \
-                                          View<const int32_t>, std::span<const double>, View<S>, \
-                                          View<S>, View<S>);
+#define SADDLE_INSTANTIATE(S) \
+  template decltype(head_loss_and_gradient<S>) head_loss_and_gradient<S>;
 SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 

@@ -3,19 +3,17 @@
 //
 //   dx = dz E      dE += dz^T x
 //
-// x, dx [N, M, C]; E, dE [N, V, C]; targets [N, M, 1]; losses [N, M, 1].
+// x, dx [N, M, C]; E, dE [N, V, C]; targets [N, M, 1]; losses [N, M, 1]; weights [N, 1, 1].
 // The logits of a chunk of rows are stored in tiles of kHeadColumns columns, each contiguous. A
 // first pass over the tiles computes logits and, while a tile is in the cache, turns them into
 // exponentials; a second pass turns those into dz and multiplies, again a tile at a time. The
-// gradient is computed together with the loss, while the exponentials are in memory: weights[n] is
+// gradient is computed together with the loss, while the exponentials are in memory: weights_n is
 // the derivative of the objective (for example the mean over all targets of an update) by each loss
 // of worker n. If every thread gets the same number of workers, each worker is computed by one
 // thread, several at a time, in chunks of fewer rows; the bits may then differ from those of a
 // worker alone. Cost: 2 M V C operations (loss) or 6 M V C (with gradient), 1 exp and 3 or 6 moves
 // per logit.
 #pragma once
-
-#include <span>
 
 #include "ops/common.h"
 
@@ -35,12 +33,7 @@ void head_loss(Context& context, View<const S> x, View<const S> table, View<cons
 // Writes losses and dx, accumulates into dtable unless that is empty.
 template <class S>
 void head_loss_and_gradient(Context& context, View<const S> x, View<const S> table,
-                            View<const int32_t> targets, std::span<const double> weights,
+                            View<const int32_t> targets, View<const double> weights,
                             View<S> losses, View<S> dx, View<S> dtable);
-
-// Scratch in bytes of head_loss() or head_loss_and_gradient() for `rows` rows of each worker.
-template <class S>
-int64_t head_scratch(const Context& context, int64_t workers, int64_t rows, int64_t vocabulary,
-                     bool gradient);
 
 }  // namespace saddle::ops

@@ -9,9 +9,8 @@
 // Cost: 2 M V C operations and 1 exp per logit, and 6 M V C operations for each direction.
 #pragma once
 
-#include <span>
-
 #include "ops/head.h"
+#include "ops/second_order.h"
 
 namespace saddle::ops {
 
@@ -19,10 +18,6 @@ namespace saddle::ops {
 template <class T>
 void head_second_order(Context& context, View<const T> x, View<const T> table,
                        View<const int32_t> targets, double weight, View<const T> x_t,
-                       View<const T> table_t, std::span<double> forms);
-
-// Its scratch in bytes.
-template <class T>
-int64_t head_second_order_scratch(int64_t rows, int64_t cols, int64_t vocabulary);
+                       View<const T> table_t, Forms forms);
 
 }  // namespace saddle::ops

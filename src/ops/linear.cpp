@@ -1,14 +1,12 @@
 #include "ops/linear.h"
 
-#include "ops/reduce.h"
-
 namespace saddle::ops {
 namespace {
 
 // The workers of a, b and c, as one batch of products.
 template <class S>
-backend::GemmBatch workers_of(View<const S> a, View<const S> b, View<S> c) {
-  return {c.workers(), a.worker_stride(), b.worker_stride(), c.worker_stride()};
+GemmBatch workers_of(View<const S> a, View<const S> b, View<S> c) {
+  return GemmLevel{c.workers(), a.worker_stride(), b.worker_stride(), c.worker_stride()};
 }
 
 }  // namespace
@@ -47,43 +45,40 @@ void linear_adjoint_weight(Context& context, View<const S> x, View<const S> dy, 
 
 template <class T>
 void linear_second_order(Context& context, View<const T> x, View<const T> weight, View<const T> dy,
-                         View<const T> x_t, View<const T> weight_t, View<T> y_t,
-                         std::span<double> forms) {
+                         View<const T> x_t, View<const T> weight_t, View<T> y_t, Forms forms) {
+  constexpr const char* kName = "linear_second_order";
   const int64_t M = x.rows();
   const int64_t in = x.cols();
   const int64_t out = weight.rows();
-  check_shape(weight_t.same_shape(x_t.workers(), out, in), "linear_second_order", "weight_t");
-  check_shape(y_t.same_shape(x_t.workers(), M, out), "linear_second_order", "y_t");
+  const int64_t directions = x_t.workers();
+  check_shape(weight.same_shape(1, out, in), kName, "the weight");
+  check_shape(dy.same_shape(1, M, out), kName, "dy");
+  check_shape(x_t.same_shape(directions, M, in), kName, "x_t");
+  check_shape(weight_t.same_shape(directions, out, in), kName, "weight_t");
+  check_shape(y_t.same_shape(directions, M, out), kName, "y_t");
   backend::Workspace::Scope scope(context.workspace());
-  const Span<T> back = scratch<T>(scope, M * in);
-  for (int64_t g = 0; g < x_t.workers(); ++g) {
+  const View<T> back = scratch_view<T>(scope, 1, M, in);
+  for (int64_t g = 0; g < directions; ++g) {
     const Span<T> y_row = y_t.row(g, 0);
     product<T>(context, Transpose::kNo, Transpose::kYes, M, out, in, 1, x_t.row(g, 0),
                x_t.row_stride(), weight.row(0, 0), weight.row_stride(), 0, y_row, y_t.row_stride());
     product<T>(context, Transpose::kNo, Transpose::kYes, M, out, in, 1, x.row(0, 0), x.row_stride(),
                weight_t.row(g, 0), weight_t.row_stride(), 1, y_row, y_t.row_stride());
     product<T>(context, Transpose::kNo, Transpose::kNo, M, in, out, 1, dy.row(0, 0),
-               dy.row_stride(), weight_t.row(g, 0), weight_t.row_stride(), 0, back, in);
-    const View<const T> back_view(back.data, 1, M, in, M * in, in, 0);
-    forms[g] += 2 * dot<T>(context, back_view, x_t.worker_range(g, 1))[0];
+               dy.row_stride(), weight_t.row(g, 0), weight_t.row_stride(), 0, back.row(0, 0), in);
+    add_dot<T>(context, back, x_t.worker_range(g, 1), forms.worker_range(g, 1), 2.0);
   }
 }
 
-template void linear_second_order<float>(Context&, View<const float>, View<const float>,
-                                         View<const float>, View<const float>, View<const float>,
-                                         View<float>, std::span<double>);
-template void linear_second_order<double>(Context&, View<const double>, View<const double>,
-                                          View<const double>, View<const double>,
-                                          View<const double>, View<double>, std::span<double>);
-
-#define SADDLE_INSTANTIATE(S) \
-  template void linear_forward<S>(Context&, View<const S>, View<const S>, View<S>);
+#define SADDLE_INSTANTIATE(S) template decltype(linear_forward<S>) linear_forward<S>;
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
-#define SADDLE_INSTANTIATE(S)                                                                    \
-  template void linear_adjoint_input<S>(Context&, View<const S>, View<const S>, Store, View<S>); \
-  template void linear_adjoint_weight<S>(Context&, View<const S>, View<const S>, View<S>);
+#define SADDLE_INSTANTIATE(S)                                     \
+  template decltype(linear_adjoint_input<S>) linear_adjoint_input<S>; \
+  template decltype(linear_adjoint_weight<S>) linear_adjoint_weight<S>;
 SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
+template decltype(linear_second_order<float>) linear_second_order<float>;
+template decltype(linear_second_order<double>) linear_second_order<double>;
 
 }  // namespace saddle::ops

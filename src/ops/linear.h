@@ -6,9 +6,7 @@
 // Cost: 2 M in out operations for each of the three products, per worker.
 #pragma once
 
-#include <span>
-
-#include "ops/common.h"
+#include "ops/second_order.h"
 
 namespace saddle::ops {
 
@@ -33,12 +31,6 @@ void linear_adjoint_weight(Context& context, View<const S> x, View<const S> dy, 
 template <class T>
 void linear_second_order(Context& context, View<const T> x, View<const T> weight, View<const T> dy,
                          View<const T> x_t, View<const T> weight_t, View<T> y_t,
-                         std::span<double> forms);
-
-// Its scratch in bytes.
-template <class T>
-int64_t linear_second_order_scratch(int64_t rows, int64_t in) {
-  return scratch_bytes<T>(rows * in);
-}
+                         Forms forms);
 
 }  // namespace saddle::ops

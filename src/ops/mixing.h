@@ -31,11 +31,11 @@ void mix(Context& context, std::span<const double> matrix, View<T> x);
 //   kBeforeStep: w_i = (1 - lr decay) sum_j W_ij w_j - lr u_i
 //   kAfterStep:  w_i = sum_j W_ij ((1 - lr decay) w_j - lr u_j)
 //
-// The bits are those of mix() before or after adamw_update. Moments and gradients are not mixed.
-// Without a matrix, or with one worker, it is adamw_update.
+// The bits are those of mix() before or after adamw_update. Moments and gradients are not mixed. With
+// input.commit 0 nothing changes. `mixing` has a matrix; N > 1.
 template <class T>
 void adamw_update_mixed(Context& context, AdamWStep step, const Mixing& mixing,
-                        std::span<const AdamWSegment> segments, std::span<const double> scales,
+                        std::span<const AdamWSegment> segments, AdamWInput input,
                         View<const T> gradients, View<T> weights, View<T> first_moments,
                         View<T> second_moments);
 
@@ -43,8 +43,9 @@ void adamw_update_mixed(Context& context, AdamWStep step, const Mixing& mixing,
 template <class T>
 void worker_mean(Context& context, View<const T> x, View<T> y);
 
-// The consensus distance (1/N) sum_i |x_i - mean|^2 of x [N, 1, D], in double.
+// Writes the consensus distance (1/N) sum_i |x_i - mean|^2 of x [N, 1, D] to distance [1, 1, 1], in
+// double.
 template <class T>
-double consensus_distance(Context& context, View<const T> x);
+void consensus_distance(Context& context, View<const T> x, View<double> distance);
 
 }  // namespace saddle::ops

@@ -1,5 +1,7 @@
 #include "ops/reduce.h"
 
+#include "ops/reduce_rows.h"
+
 namespace saddle::ops {
 namespace {
 
@@ -11,70 +13,116 @@ View<S> joined(View<S> x) {
           x.rows() * x.cols(), x.plane_stride()};
 }
 
-// term(worker, row, first, end) returns the sum of one piece; pieces are added up in order.
-template <class W, class Fn>
-std::vector<W> reduce(Context& context, int64_t workers, int64_t rows, int64_t cols, Fn&& term) {
-  constexpr int64_t kPiece = 4096;
-  const int64_t pieces = (cols + kPiece - 1) / kPiece;
-  std::vector<W> parts(workers * rows * pieces);
-  backend::parallel_for(context, static_cast<int64_t>(parts.size()), [&](int64_t i) {
-    const int64_t first = i % pieces * kPiece;
-    const int64_t row = i / pieces;
-    parts[i] = term(row / rows, row % rows, first, std::min(cols, first + kPiece));
-  });
-  std::vector<W> totals(workers);
-  for (int64_t n = 0; n < workers; ++n) {
-    for (int64_t i = 0; i < rows * pieces; ++i) totals[n] += parts[n * rows * pieces + i];
-  }
-  return totals;
+// Sums of pieces by make_body(parts), then their sum. S: the numbers that are read.
+template <class S, class W, class MakeBody>
+void reduce(Context& context, const char* name, View<const S> x, int64_t inputs, Total total,
+            View<W> totals, MakeBody&& make_body) {
+  check_shape(totals.same_shape(x.workers(), 1, 1), name, "the result");
+  const int64_t pieces = (x.cols() + kReducedPiece - 1) / kReducedPiece;
+  const int64_t width = std::min(kReducedPiece, x.cols());
+  backend::Workspace::Scope scope(context.workspace());
+  const View<W> parts = scratch_view<W>(scope, x.workers(), x.rows() * pieces, 1);
+  for_rows(context,
+           {name, x.workers(), x.rows() * pieces, width, inputs * width * bytes_of<S>()},
+           make_body(parts));
+  for_rows(context, {"sum_parts", x.workers(), 1, parts.rows(), parts.rows() * bytes_of<W>()},
+           SumParts<W>{parts, total, totals});
 }
 
-}  // namespace
-
 template <class T>
-std::vector<double> dot(Context& context, View<const T> x, View<const T> y) {
+void dot_into(Context& context, View<const T> x, View<const T> y, Total total,
+              View<double> totals) {
   check_shape(y.same_shape(x.workers(), x.rows(), x.cols()), "dot", "y");
   if (y.row_stride() == y.cols() && x.row_stride() == x.cols()) {
     x = joined(x);
     y = joined(y);
   }
-  return reduce<double>(context, x.workers(), x.rows(), x.cols(),
-                        [&](int64_t n, int64_t row, int64_t first, int64_t end) {
-                          const T* a = x.row(n, row).data;
-                          const T* b = y.row(n, row).data;
-                          double part = 0;
-                          for (int64_t i = first; i < end; ++i) {
-                            part += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-                          }
-                          return part;
-                        });
-}
-
-template <class T>
-std::vector<double> sum_of_squares(Context& context, View<const T> x) {
-  return dot<T>(context, x, x);
+  reduce<T, double>(context, "dot", x, 2, total, totals,
+                    [&](View<double> parts) { return DotPiece<T>{x, y, parts}; });
 }
 
 template <class S>
-std::vector<num::Wide<S>> sum(Context& context, View<const S> x) {
+void sum_into(Context& context, View<const S> x, Total total, View<num::Wide<S>> totals) {
   x = joined(x);
-  return reduce<num::Wide<S>>(context, x.workers(), x.rows(), x.cols(),
-                              [&](int64_t n, int64_t row, int64_t first, int64_t end) {
-                                const Span<const S> a = x.row(n, row);
-                                num::Wide<S> part{};
-                                for (int64_t i = first; i < end; ++i) {
-                                  part += num::convert<num::Wide<S>>(a.load(i));
-                                }
-                                return part;
-                              });
+  reduce<S, num::Wide<S>>(context, "sum", x, 1, total, totals,
+                          [&](View<num::Wide<S>> parts) { return SumPiece<S>{x, parts}; });
 }
 
-template std::vector<double> dot<float>(Context&, View<const float>, View<const float>);
-template std::vector<double> dot<double>(Context&, View<const double>, View<const double>);
-template std::vector<double> sum_of_squares<float>(Context&, View<const float>);
-template std::vector<double> sum_of_squares<double>(Context&, View<const double>);
-#define SADDLE_INSTANTIATE(S) template std::vector<num::Wide<S>> sum<S>(Context&, View<const S>);
+// The totals that fn(totals) writes, in host memory.
+template <class W, class Fn>
+std::vector<W> read_totals(Context& context, int64_t workers, Fn&& fn) {
+  backend::Workspace::Scope scope(context.workspace());
+  const View<W> totals = scratch_view<W>(scope, workers, 1, 1);
+  fn(totals);
+  std::vector<W> result(static_cast<size_t>(workers));
+  for (int p = 0; p < num::kPlanes<W>; ++p) {
+    std::vector<Plane<W>> plane(result.size());
+    backend::copy_to_host<W>(context, totals, p, plane.data());
+    for (size_t n = 0; n < plane.size(); ++n) num::NumberTraits<W>::set(result[n], p, plane[n]);
+  }
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+void dot(Context& context, View<const T> x, View<const T> y, View<double> totals) {
+  dot_into<T>(context, x, y, {}, totals);
+}
+
+template <class T>
+void add_dot(Context& context, View<const T> x, View<const T> y, View<double> totals,
+             double factor) {
+  dot_into<T>(context, x, y, {true, factor}, totals);
+}
+
+template <class T>
+void sum_of_squares(Context& context, View<const T> x, View<double> totals) {
+  dot_into<T>(context, x, x, {}, totals);
+}
+
+template <class S>
+void sum(Context& context, View<const S> x, View<num::Wide<S>> totals) {
+  sum_into<S>(context, x, {}, totals);
+}
+
+template <class S>
+void add_sum(Context& context, View<const S> x, View<num::Wide<S>> totals) {
+  sum_into<S>(context, x, {true, 1}, totals);
+}
+
+template <class T>
+std::vector<double> read_dot(Context& context, View<const T> x, View<const T> y) {
+  return read_totals<double>(context, x.workers(),
+                             [&](View<double> totals) { dot<T>(context, x, y, totals); });
+}
+
+template <class T>
+std::vector<double> read_sum_of_squares(Context& context, View<const T> x) {
+  return read_dot<T>(context, x, x);
+}
+
+template <class S>
+std::vector<num::Wide<S>> read_sum(Context& context, View<const S> x) {
+  using W = num::Wide<S>;
+  return read_totals<W>(context, x.workers(), [&](View<W> totals) { sum<S>(context, x, totals); });
+}
+
+#define SADDLE_INSTANTIATE(S)               \
+  template decltype(sum<S>) sum<S>;         \
+  template decltype(add_sum<S>) add_sum<S>;  \
+  template decltype(read_sum<S>) read_sum<S>;
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
+template decltype(dot<float>) dot<float>;
+template decltype(dot<double>) dot<double>;
+template decltype(add_dot<float>) add_dot<float>;
+template decltype(add_dot<double>) add_dot<double>;
+template decltype(read_dot<float>) read_dot<float>;
+template decltype(read_dot<double>) read_dot<double>;
+template decltype(read_sum_of_squares<float>) read_sum_of_squares<float>;
+template decltype(read_sum_of_squares<double>) read_sum_of_squares<double>;
+template decltype(sum_of_squares<float>) sum_of_squares<float>;
+template decltype(sum_of_squares<double>) sum_of_squares<double>;
 
 }  // namespace saddle::ops

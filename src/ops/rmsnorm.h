@@ -7,9 +7,7 @@
 // y may be x. Cost: 4 (forward) and 9 (adjoint) operations and 2 and 4 moves per element.
 #pragma once
 
-#include <span>
-
-#include "ops/common.h"
+#include "ops/second_order.h"
 
 namespace saddle::ops {
 
@@ -34,10 +32,6 @@ void rmsnorm_adjoint(Context& context, View<const S> x, View<const S> gain, View
 template <class T>
 void rmsnorm_second_order(Context& context, View<const T> x, View<const T> gain, double eps,
                           View<const T> dy, View<const T> x_t, View<const T> gain_t, View<T> y_t,
-                          std::span<double> forms);
-
-// Scratch of the adjoint in bytes.
-template <class S>
-int64_t rmsnorm_adjoint_scratch(int64_t workers, int64_t rows, int64_t cols);
+                          Forms forms);
 
 }  // namespace saddle::ops

@@ -20,7 +20,7 @@ struct RopeTables {
 
 // Writes cos and sin [1, positions, head_size / 2] for positions from 0.
 template <class T>
-void rope_tables(double theta, View<T> cos, View<T> sin);
+void rope_tables(Context& context, double theta, View<T> cos, View<T> sin);
 
 // Rotates x [N, B*T, heads * h] in place; row b*T + t of a worker is at position t.
 template <class S>

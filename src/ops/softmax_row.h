@@ -5,60 +5,79 @@
 // The maximum is a constant of the calculation: it cancels, and so does its derivative.
 #pragma once
 
-#include "ops/common.h"
+#include <cstdint>
+
+#include "num/number_types.h"
+#include "ops/group.h"
+#include "tensor/view.h"
 
 namespace saddle::ops {
 
 // The largest value of a row; NaN entries are ignored (the sum becomes NaN).
-template <class S>
-Plane<S> largest_value(Span<const S> x, int64_t count) {
-  // Several lanes, because a maximum in one variable does not vectorize while NaN has a meaning.
-  constexpr int64_t kLanes = 32;
-  const Plane<S>* values = x.data;
-  Plane<S> lanes[kLanes];
-  for (int64_t j = 0; j < kLanes; ++j) lanes[j] = values[0];
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int64_t j = 0; j < kLanes; ++j) {
-      lanes[j] = values[i + j] > lanes[j] ? values[i + j] : lanes[j];
+template <class S, class Group>
+constexpr num::Plane<S> largest_value(Group group, tensor::Span<const S> x, int64_t count) {
+  using T = num::Plane<S>;
+  const T* values = x.data;
+  T largest = values[0];
+  if constexpr (Group::kCount == 1) {
+    // Several maxima, because one in a single variable does not vectorize while NaN has a meaning.
+    constexpr int64_t kMaxima = 32;
+    T maxima[kMaxima] = {};
+    for (int64_t j = 0; j < kMaxima; ++j) maxima[j] = largest;
+    int64_t i = 0;
+    for (; i + kMaxima <= count; i += kMaxima) {
+      for (int64_t j = 0; j < kMaxima; ++j) {
+        maxima[j] = values[i + j] > maxima[j] ? values[i + j] : maxima[j];
+      }
     }
+    for (int64_t j = 0; j < kMaxima; ++j) largest = maxima[j] > largest ? maxima[j] : largest;
+    for (; i < count; ++i) largest = values[i] > largest ? values[i] : largest;
+    return largest;
+  } else {
+    for (int64_t i = group.index(); i < count; i += Group::kCount) {
+      largest = values[i] > largest ? values[i] : largest;
+    }
+    return group.max(largest);
   }
-  Plane<S> largest = lanes[0];
-  for (int64_t j = 1; j < kLanes; ++j) largest = lanes[j] > largest ? lanes[j] : largest;
-  for (; i < count; ++i) largest = values[i] > largest ? values[i] : largest;
-  return largest;
 }
 
-// Writes p, which may be x.
-template <class S>
-void softmax_row(Span<const S> x, int64_t count, Span<S> p) {
-  const Plane<S> largest = largest_value<S>(x, count);
+// Writes zero (in every plane) into entries [first, end).
+template <class S, class Group>
+constexpr void clear_row(Group group, tensor::Span<S> x, int64_t first, int64_t end) {
+  for (int64_t i = first + group.index(); i < end; i += Group::kCount) x.store(i, S{});
+}
+
+// Writes p, which may be x: [0, seen), and zero up to `count`.
+template <class S, class Group>
+constexpr void softmax_row(Group group, tensor::Span<const S> x, int64_t seen, int64_t count,
+                           tensor::Span<S> p) {
+  const num::Plane<S> largest = largest_value<S>(group, x, seen);
   S sum{};
   SADDLE_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = group.index(); i < seen; i += Group::kCount) {
     const S e = num::exp(x.load(i) - largest);
     p.store(i, e);
     sum += e;
   }
-  const S inverse = S(1) / sum;
+  const S inverse = S(1) / group.sum(sum);
   SADDLE_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) p.store(i, p.load(i) * inverse);
+  for (int64_t i = group.index(); i < seen; i += Group::kCount) p.store(i, p.load(i) * inverse);
+  clear_row<S>(group, p, seen, count);
 }
 
-// Writes dx, which may be dp.
-template <class S>
-void softmax_row_adjoint(Span<const S> p, Span<const S> dp, int64_t count, Span<S> dx) {
+// Writes dx, which may be dp: [0, seen), and zero up to `count`.
+template <class S, class Group>
+constexpr void softmax_row_adjoint(Group group, tensor::Span<const S> p, tensor::Span<const S> dp,
+                                   int64_t seen, int64_t count, tensor::Span<S> dx) {
   S dot{};
   SADDLE_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) dot += p.load(i) * dp.load(i);
+  for (int64_t i = group.index(); i < seen; i += Group::kCount) dot += p.load(i) * dp.load(i);
+  dot = group.sum(dot);
   SADDLE_INDEPENDENT
-  for (int64_t i = 0; i < count; ++i) dx.store(i, p.load(i) * (dp.load(i) - dot));
-}
-
-// Writes zero (in every plane) into entries [first, end).
-template <class S>
-void clear_row(Span<S> x, int64_t first, int64_t end) {
-  for (int64_t i = first; i < end; ++i) x.store(i, S{});
+  for (int64_t i = group.index(); i < seen; i += Group::kCount) {
+    dx.store(i, p.load(i) * (dp.load(i) - dot));
+  }
+  clear_row<S>(group, dx, seen, count);
 }
 
 }  // namespace saddle::ops

@@ -7,9 +7,7 @@
 // Cost: one exp and 4 (forward) or 9 (adjoint) operations, 3 or 5 moves per element.
 #pragma once
 
-#include <span>
-
-#include "ops/common.h"
+#include "ops/second_order.h"
 
 namespace saddle::ops {
 
@@ -27,6 +25,6 @@ void swiglu_adjoint(Context& context, View<const S> gate, View<const S> up, View
 template <class T>
 void swiglu_second_order(Context& context, View<const T> gate, View<const T> up, View<const T> da,
                          View<const T> gate_t, View<const T> up_t, View<T> a_t,
-                         std::span<double> forms);
+                         Forms forms);
 
 }  // namespace saddle::ops

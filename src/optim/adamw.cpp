@@ -1,49 +1,57 @@
 #include "optim/adamw.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "ops/reduce.h"
-
 namespace saddle::optim {
+namespace {
 
-template <class T>
-std::vector<double> gradient_norms(backend::Context& context, const backend::Arena<T>& gradients) {
-  std::vector<double> norms = ops::sum_of_squares<T>(context, gradients.all());
-  for (double& norm : norms) norm = std::sqrt(norm);
-  return norms;
+std::vector<ops::AdamWSegment> segments_of(const tensor::Layout& layout) {
+  std::vector<ops::AdamWSegment> segments;
+  for (const tensor::Slot& slot : layout.slots()) {
+    segments.push_back({slot.offset, slot.size(), !slot.is_vector});
+  }
+  return segments;
 }
 
-double clip_scale(double norm, std::optional<double> clip) {
-  return clip ? std::min(1.0, *clip / (norm + 1e-6)) : 1.0;
-}
+}  // namespace
 
 template <class T>
 AdamW<T>::AdamW(backend::Context& context, const config::OptimizerSettings& settings,
                 const backend::Arena<T>& weights)
     : settings_(settings),
+      segments_(segments_of(weights.layout())),
+      pieces_(ops::adamw_pieces(context, segments_)),
       first_moments_(context, weights.layout(), weights.workers()),
-      second_moments_(context, weights.layout(), weights.workers()) {
-  for (const tensor::Slot& slot : weights.layout().slots()) {
-    segments_.push_back({slot.offset, slot.size(), !slot.is_vector});
-  }
+      second_moments_(context, weights.layout(), weights.workers()) {}
+
+template <class T>
+ops::AdamWStep AdamW<T>::parameters(double lr, int64_t step) const {
+  return {lr, settings_.beta1, settings_.beta2, settings_.eps, settings_.weight_decay, step};
 }
 
 template <class T>
-void AdamW<T>::update(backend::Context& context, double lr, int64_t step,
-                      const std::vector<double>& scales, const backend::Arena<T>& gradients,
-                      backend::Arena<T>& weights, const ops::Mixing& mixing) {
-  const ops::AdamWStep parameters{
-      lr, settings_.beta1, settings_.beta2, settings_.eps, settings_.weight_decay, step};
-  ops::adamw_update_mixed<T>(context, parameters, mixing, segments_, scales, gradients.all(),
-                             weights.all(), first_moments_.all(), second_moments_.all());
+void AdamW<T>::update(backend::Context& context, double lr, int64_t step, ops::AdamWInput input,
+                      const backend::Arena<T>& gradients, backend::Arena<T>& weights,
+                      const ops::Mixing& mixing) {
+  const int64_t workers = weights.workers();
+  if (workers == 1 || mixing.matrix.empty()) {
+    return update_workers(context, lr, step, input, gradients, weights, 0, workers);
+  }
+  ops::adamw_update_mixed<T>(context, parameters(lr, step), mixing, segments_, input,
+                             gradients.all(), weights.all(), first_moments_.all(),
+                             second_moments_.all());
 }
 
-#define SADDLE_INSTANTIATE(T)                                                                  \
-  template std::vector<double> gradient_norms<T>(backend::Context&, const backend::Arena<T>&); \
-  template class AdamW<T>;
-SADDLE_INSTANTIATE(float)
-SADDLE_INSTANTIATE(double)
-#undef SADDLE_INSTANTIATE
+template <class T>
+void AdamW<T>::update_workers(backend::Context& context, double lr, int64_t step,
+                              ops::AdamWInput input, const backend::Arena<T>& gradients,
+                              backend::Arena<T>& weights, int64_t first, int64_t count) {
+  const auto part = [&](const backend::Arena<T>& arena) {
+    return arena.all().worker_range(first, count);
+  };
+  ops::adamw_update<T>(context, parameters(lr, step), pieces_, input, part(gradients),
+                       part(weights), part(first_moments_), part(second_moments_));
+}
+
+template class AdamW<float>;
+template class AdamW<double>;
 
 }  // namespace saddle::optim

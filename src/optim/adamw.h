@@ -1,8 +1,7 @@
-// The optimizer: gradient norms, clipping, and AdamW with its moments (ops/adamw.h).
+// The optimizer: AdamW with its moments (ops/adamw.h).
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "backend/tensor.h"
@@ -12,13 +11,6 @@
 
 namespace saddle::optim {
 
-// The Euclidean norm of each worker's gradient over all its parameters, in double.
-template <class T>
-std::vector<double> gradient_norms(backend::Context& context, const backend::Arena<T>& gradients);
-
-// min(1, clip / (norm + 1e-6)), or 1 without clipping.
-double clip_scale(double norm, std::optional<double> clip);
-
 template <class T>
 class AdamW {
  public:
@@ -26,11 +18,16 @@ class AdamW {
   AdamW(backend::Context& context, const config::OptimizerSettings& settings,
         const backend::Arena<T>& weights);
 
-  // One update of every worker with its gradient times scales[n], and the mixing of the workers'
-  // weights; `step` counts from 1.
-  void update(backend::Context& context, double lr, int64_t step, const std::vector<double>& scales,
+  // One update of every worker with its gradient times its scale, and the mixing of the workers'
+  // weights; `step` counts from 1. Nothing changes if input.commit is 0.
+  void update(backend::Context& context, double lr, int64_t step, ops::AdamWInput input,
               const backend::Arena<T>& gradients, backend::Arena<T>& weights,
               const ops::Mixing& mixing = {});
+
+  // The same for the workers [first, first + count) alone, without mixing; `input` is theirs.
+  void update_workers(backend::Context& context, double lr, int64_t step, ops::AdamWInput input,
+                      const backend::Arena<T>& gradients, backend::Arena<T>& weights, int64_t first,
+                      int64_t count);
 
   // The moments that the next update uses; they may be changed through these references.
   backend::Arena<T>& first_moments() { return first_moments_; }
@@ -39,8 +36,11 @@ class AdamW {
   const backend::Arena<T>& second_moments() const { return second_moments_; }
 
  private:
+  ops::AdamWStep parameters(double lr, int64_t step) const;
+
   config::OptimizerSettings settings_;
   std::vector<ops::AdamWSegment> segments_;
+  backend::Tensor<int32_t> pieces_;  // of the segments
   backend::Arena<T> first_moments_;
   backend::Arena<T> second_moments_;
 };

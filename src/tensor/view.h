@@ -4,10 +4,12 @@
 
 #include <cstdint>
 
-#include "base/error.h"
 #include "num/number.h"
 
 namespace saddle::tensor {
+
+// Throws an Error of kind kInternal: a part of a tensor extends past its `what`.
+[[noreturn]] void fail_part(const char* what);
 
 // Consecutive numbers, each plane an ordinary array. Operations read and write through spans.
 // S may be const. T = num::Plane<S>.
@@ -19,12 +21,12 @@ struct Span {
   using Number = std::remove_const_t<S>;
 
   // A writable span converts to a read-only span.
-  operator Span<const S>() const  // NOLINT
+  constexpr operator Span<const S>() const  // NOLINT
       requires(!std::is_const_v<S>) {
     return {data, plane_stride};
   }
 
-  Number load(int64_t i) const {
+  constexpr Number load(int64_t i) const {
     if constexpr (num::kPlanes<S> == 1) {
       return data[i];
     } else {
@@ -35,21 +37,21 @@ struct Span {
       return x;
     }
   }
-  void store(int64_t i, Number x) const {
+  constexpr void store(int64_t i, Number x) const {
     for (int p = 0; p < num::kPlanes<S>; ++p) {
       data[p * plane_stride + i] = num::NumberTraits<Number>::get(x, p);
     }
   }
-  void add(int64_t i, Number x) const { store(i, load(i) + x); }
-  Span offset(int64_t count) const { return {data + count, plane_stride}; }
-  num::Plane<S>* plane(int p) const { return data + p * plane_stride; }
+  constexpr void add(int64_t i, Number x) const { store(i, load(i) + x); }
+  constexpr Span offset(int64_t count) const { return {data + count, plane_stride}; }
+  constexpr num::Plane<S>* plane(int p) const { return data + p * plane_stride; }
 };
 
 template <class S>
 class View {
  public:
-  View() = default;
-  View(num::Plane<S>* data, int64_t workers, int64_t rows, int64_t cols, int64_t worker_stride,
+  constexpr View() = default;
+  constexpr View(num::Plane<S>* data, int64_t workers, int64_t rows, int64_t cols, int64_t worker_stride,
        int64_t row_stride, int64_t plane_stride)
       : data_(data),
         workers_(workers),
@@ -60,19 +62,19 @@ class View {
         plane_stride_(plane_stride) {}
 
   // A writable view converts to a read-only view.
-  operator View<const S>() const  // NOLINT
+  constexpr operator View<const S>() const  // NOLINT
       requires(!std::is_const_v<S>) {
     return {data_, workers_, rows_, cols_, worker_stride_, row_stride_, plane_stride_};
   }
 
-  int64_t workers() const { return workers_; }
-  int64_t rows() const { return rows_; }
-  int64_t cols() const { return cols_; }
-  int64_t size() const { return workers_ * rows_ * cols_; }
-  int64_t worker_stride() const { return worker_stride_; }
-  int64_t row_stride() const { return row_stride_; }
-  int64_t plane_stride() const { return plane_stride_; }
-  bool empty() const { return data_ == nullptr; }
+  constexpr int64_t workers() const { return workers_; }
+  constexpr int64_t rows() const { return rows_; }
+  constexpr int64_t cols() const { return cols_; }
+  constexpr int64_t size() const { return workers_ * rows_ * cols_; }
+  constexpr int64_t worker_stride() const { return worker_stride_; }
+  constexpr int64_t row_stride() const { return row_stride_; }
+  constexpr int64_t plane_stride() const { return plane_stride_; }
+  constexpr bool empty() const { return data_ == nullptr; }
 
   // Rows [first, first + count) of every worker.
   View row_range(int64_t first, int64_t count) const {
@@ -112,20 +114,20 @@ class View {
     return {data_ + p * plane_stride_, workers_, rows_, cols_, worker_stride_, row_stride_, 0};
   }
 
-  bool same_shape(int64_t workers, int64_t rows, int64_t cols) const {
+  constexpr bool same_shape(int64_t workers, int64_t rows, int64_t cols) const {
     return workers_ == workers && rows_ == rows && cols_ == cols;
   }
 
   // The numbers themselves. Only src/tensor, src/backend and src/ops may use them: all rooms above
   // move tensors through operations and explicit copies.
-  num::Plane<S>* device_data() const { return data_; }
-  Span<S> row(int64_t worker, int64_t row) const {
+  constexpr num::Plane<S>* device_data() const { return data_; }
+  constexpr Span<S> row(int64_t worker, int64_t row) const {
     return {data_ + worker * worker_stride_ + row * row_stride_, plane_stride_};
   }
 
  private:
   static void check(bool inside, const char* what) {
-    if (!inside) fail(ErrorKind::kInternal, "a part of a tensor extends past its {}", what);
+    if (!inside) fail_part(what);
   }
 
   num::Plane<S>* data_ = nullptr;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/clock.h"
+#include "ops/elementwise.h"
 #include "ops/reduce.h"
 
 namespace saddle::train {
@@ -11,12 +12,11 @@ namespace saddle::train {
 template <class T>
 Evaluator<T>::Evaluator(backend::Context& context, model::Execution<T>& execution,
                         const EvaluatorOptions& options)
-    : context_(context), execution_(execution), options_(options) {}
+    : context_(context), execution_(execution), options_(options), sum_(context, 1, 1, 1) {}
 
 template <class T>
 void Evaluator<T>::restart() {
-  ++context_.counters().evaluations;
-  loss_sum_ = 0;
+  ops::fill<double>(context_, 0, sum_);
   targets_ = 0;
 }
 
@@ -27,14 +27,15 @@ void Evaluator<T>::add(int64_t count, const int32_t* inputs, const int32_t* targ
     const int64_t size = std::min(options_.piece_size, count - first);
     execution_.set_batch(size, inputs + first * length, targets + first * length);
     execution_.run_losses();
-    loss_sum_ += ops::sum<T>(context_, execution_.losses()).at(0);
+    ops::add_sum<T>(context_, execution_.losses(), sum_);
   }
   targets_ += count * length - std::count(targets, targets + count * length, data::kIgnoredTarget);
 }
 
 template <class T>
 EvaluationResult Evaluator<T>::result(double seconds, bool validation_complete) const {
-  const double loss = loss_sum_ / static_cast<double>(targets_);
+  const double loss =
+      backend::to_host<double>(context_, sum_.view()).front() / static_cast<double>(targets_);
   return {loss, std::exp(loss), targets_, seconds, validation_complete};
 }
 

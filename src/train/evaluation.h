@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "backend/context.h"
+#include "backend/tensor.h"
 #include "data/evaluation.h"
 #include "model/execution.h"
 
@@ -55,7 +55,7 @@ class Evaluator {
   backend::Context& context_;
   model::Execution<T>& execution_;
   EvaluatorOptions options_;
-  double loss_sum_ = 0;
+  backend::Tensor<double> sum_;  // of the losses so far, [1, 1, 1]
   int64_t targets_ = 0;
 };
 

@@ -48,6 +48,7 @@ class Trainer {
         evaluator_(session_.context, evaluated_.execution(),
                    {settings.model.context_length, settings.evaluation.batch_size,
                     settings.training.micro_batch_size}),
+        consensus_distance_(session_.context, 1, 1, 1),
         checkpoints_(settings.training, session_.directory.path(), session_.recipe),
         metrics_(session_.begin_files(log)),
         state_(session_.state) {}
@@ -166,15 +167,21 @@ class Trainer {
         {"elapsed_tokens_per_second", json_number(rate(tokens(), state_.seconds.elapsed()))},
         {"seconds", json_number(state_.seconds.elapsed())}};
     if (workers() > 1) {
-      const auto weights = session_.trained.weights.all();
       line["largest_loss"] = json_number(result.largest_loss());
       line["gamma"] = json_number(gamma);
       line["consensus_distance"] =
-          json_number(ops::consensus_distance<T>(session_.context, weights));
+          json_number(consensus_distance());
     }
     metrics_.append(line);
     window_tokens_ = 0;
     window_seconds_ = 0;
+  }
+
+  // Of the workers' weights.
+  double consensus_distance() {
+    backend::Context& context = session_.context;
+    ops::consensus_distance<T>(context, session_.trained.weights.all(), consensus_distance_);
+    return backend::to_host<double>(context, consensus_distance_.view()).front();
   }
 
   // At the rate of this process so far, evaluations and checkpoints included.
@@ -272,6 +279,7 @@ class Trainer {
   template <class Work>
   std::optional<EvaluationResult> evaluate(const char* what, Work work) {
     const AddSeconds timer(state_.seconds.evaluation);
+    ++session_.trained.counters.evaluations;
     return work([&](int64_t done, int64_t total) {
       log_.progress(fmt::format("{}: {} of {} sequences", what, done, total));
       return stop_() == 0;
@@ -305,6 +313,7 @@ class Trainer {
   UpdateRunner<T> runner_;
   EvaluatedModel<T> evaluated_;
   Evaluator<T> evaluator_;
+  backend::Tensor<double> consensus_distance_;  // [1, 1, 1]
   Checkpoints checkpoints_;
   MetricsFile metrics_;
   RunState& state_;

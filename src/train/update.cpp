@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "backend/gemm_choices.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "ops/elementwise.h"
@@ -94,8 +95,9 @@ UpdateRunner<T>::UpdateRunner(backend::Context& context, const config::Settings&
       trained_(trained),
       execution_(model::make_execution<T>(context, settings.model,
                                           {settings.runtime.compile, settings.runtime.amp},
-                                          micro_batch_size_, trained.weights, &trained.gradients)) {
-}
+                                          micro_batch_size_, trained.weights, &trained.gradients)),
+      numbers_(context, trained.workers()),
+      loss_weights_(context, trained.workers(), 1, 1) {}
 
 template <class T>
 void UpdateRunner<T>::set_microbatch(const UpdateBatch& batch, int64_t first, int64_t count) {
@@ -113,14 +115,15 @@ void UpdateRunner<T>::set_microbatch(const UpdateBatch& batch, int64_t first, in
 
 template <class T>
 TuningResult UpdateRunner<T>::tune_products() {
-  if (context_.threads() == 1) return {};
+  backend::GemmChoices* const found = backend::gemm_choices(context_);
+  if (found == nullptr || context_.threads() == 1) return {};
+  backend::GemmChoices& choices = *found;
   const Stopwatch watch;
   UpdateBatch batch;
   batch.sequences = micro_batch_size_;
   batch.inputs.assign(static_cast<size_t>(trained_.workers() * micro_batch_size_ * context_length_),
                       0);
   batch.targets = batch.inputs;
-  backend::GemmChoices& choices = context_.gemm_choices();
   choices.set_tuning(true);
   accumulate_gradients(batch);
   choices.set_tuning(false);
@@ -135,6 +138,13 @@ TuningResult UpdateRunner<T>::tune_products() {
 
 template <class T>
 UpdateResult UpdateRunner<T>::accumulate_gradients(const UpdateBatch& batch) {
+  UpdateResult result = start(batch);
+  finish(result);
+  return result;
+}
+
+template <class T>
+UpdateResult UpdateRunner<T>::start(const UpdateBatch& batch) {
   const int64_t workers = trained_.workers();
   std::vector<double> weights;
   UpdateResult result;
@@ -143,49 +153,51 @@ UpdateResult UpdateRunner<T>::accumulate_gradients(const UpdateBatch& batch) {
     const std::vector<int64_t> targets = count_targets(batch, workers, context_length_);
     for (const int64_t count : targets) weights.push_back(1.0 / static_cast<double>(count));
     result.targets = std::accumulate(targets.begin(), targets.end(), int64_t{0});
-    result.losses.assign(static_cast<size_t>(workers), 0.0);
+    backend::copy_from_host<double>(context_, weights.data(), 0, loss_weights_);
   }
   {
     const auto region = this->region("clear_gradients");
     ops::fill<T>(context_, 0.0, trained_.gradients.all());
+    ops::fill<double>(context_, 0.0, numbers_.loss());
   }
   for (int64_t first = 0; first < batch.sequences; first += micro_batch_size_) {
     set_microbatch(batch, first, std::min(micro_batch_size_, batch.sequences - first));
     execution_->run_losses_and_gradients(weights);
     const auto region = this->region("sum_losses");
-    const std::vector<double> sums = ops::sum<T>(context_, execution_->losses());
-    for (size_t n = 0; n < sums.size(); ++n) result.losses[n] += sums[n];
+    ops::add_sum<T>(context_, execution_->losses(), numbers_.loss());
   }
-  for (size_t n = 0; n < weights.size(); ++n) result.losses[n] *= weights[n];
   const auto region = this->region("norm");
-  result.grad_norms = optim::gradient_norms<T>(context_, trained_.gradients);
+  ops::sum_of_squares<T>(context_, trained_.gradients.all(), numbers_.norm());
+  ops::decide_update(context_, optimizer_.grad_clip, loss_weights_, numbers_);
   return result;
 }
 
 template <class T>
+void UpdateRunner<T>::finish(UpdateResult& result) {
+  const auto region = this->region("read_results");
+  const std::vector<double> numbers = numbers_.read(context_);
+  for (size_t n = 0; n < numbers.size(); n += ops::UpdateNumbers::kCount) {
+    result.losses.push_back(numbers[n]);
+    result.grad_norms.push_back(numbers[n + 1]);
+  }
+}
+
+template <class T>
 UpdateResult UpdateRunner<T>::run(const UpdateBatch& batch, const UpdatePosition& position) {
-  UpdateResult result = accumulate_gradients(batch);
-  {
-    const auto region = this->region("check_finite");
-    check_finite("loss", result.losses, position);
-    check_finite("gradient norm", result.grad_norms, position);
-  }
-  std::vector<double> scales;
-  {
-    const auto region = this->region("clip");  // AdamW multiplies by them
-    for (const double norm : result.grad_norms) {
-      scales.push_back(optim::clip_scale(norm, optimizer_.grad_clip));
-    }
-  }
+  UpdateResult result = start(batch);
   result.lr = optim::learning_rate(optimizer_, position.tokens, position.total_tokens);
   {
     const auto region = this->region(trained_.workers() == 1 ? "adamw" : "adamw_and_mixing");
     trained_.optimizer.update(
-        context_, result.lr, position.step, scales, trained_.gradients, trained_.weights,
+        context_, result.lr, position.step, {numbers_.scale(), numbers_.commit()},
+        trained_.gradients, trained_.weights,
         optim::mixing_of_update(decentralized_, position.step - 1, position.gamma));
   }
-  ++context_.counters().updates;
-  if (context_.profile() != nullptr) ++context_.counters().profiled_updates;
+  finish(result);
+  check_finite("loss", result.losses, position);
+  check_finite("gradient norm", result.grad_norms, position);
+  ++trained_.counters.updates;
+  if (context_.profile() != nullptr) ++trained_.counters.profiled_updates;
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include "config/settings.h"
 #include "data/loader.h"
 #include "model/execution.h"
+#include "ops/clipping.h"
 #include "train/trained_model.h"
 
 namespace saddle::train {
@@ -84,6 +85,10 @@ class UpdateRunner {
   backend::ProfiledRegion region(const char* name) const {
     return {context_.profile(), "update", name};
   }
+  // As accumulate_gradients(), but losses and norms stay on the device.
+  UpdateResult start(const UpdateBatch& batch);
+  // Waits for the device and takes its numbers.
+  void finish(UpdateResult& result);
   // The sequences [first, first + count) of every worker as the next microbatch.
   void set_microbatch(const UpdateBatch& batch, int64_t first, int64_t count);
 
@@ -94,6 +99,8 @@ class UpdateRunner {
   int64_t micro_batch_size_;
   TrainedModel<T>& trained_;
   std::unique_ptr<model::Execution<T>> execution_;
+  ops::UpdateNumbers numbers_;
+  backend::Tensor<double> loss_weights_;  // [N, 1, 1]
   std::vector<int32_t> inputs_;  // a gathered microbatch, [N][count][T]
   std::vector<int32_t> targets_;
 };

@@ -18,7 +18,7 @@ TEST(Tensor, IsContiguousZeroAndInPlanes) {
   EXPECT_EQ(tensor.view().plane_stride(), 30);
   for (int p = 0; p < 2; ++p) {
     std::vector<float> host(30, 1);
-    copy_to_host<Dual<float>>(tensor, p, host.data());
+    copy_to_host<Dual<float>>(context, tensor, p, host.data());
     EXPECT_EQ(host, std::vector<float>(30, 0));
   }
 }
@@ -29,17 +29,17 @@ TEST(Copies, MoveOnePlaneOfAnyView) {
   const View<Dual<double>> part = tensor.view().row_range(1, 2).column_range(2, 3);
   std::vector<double> numbers(part.size());
   std::iota(numbers.begin(), numbers.end(), 1);
-  copy_from_host<Dual<double>>(numbers.data(), 1, part);
+  copy_from_host<Dual<double>>(context, numbers.data(), 1, part);
   std::vector<double> back(part.size());
-  copy_to_host<Dual<double>>(part, 1, back.data());
+  copy_to_host<Dual<double>>(context, part, 1, back.data());
   EXPECT_EQ(back, numbers);
   EXPECT_EQ(part.row(1, 1).load(2).t, 12);
   EXPECT_EQ(part.row(1, 1).load(2).v, 0);
   // Nothing was written outside the view.
   std::vector<double> all(48);
-  copy_to_host<Dual<double>>(tensor, 1, all.data());
+  copy_to_host<Dual<double>>(context, tensor, 1, all.data());
   EXPECT_EQ(std::accumulate(all.begin(), all.end(), 0.0), 12 * 13 / 2);
-  EXPECT_EQ(to_host<Dual<double>>(part), std::vector<double>(12, 0));
+  EXPECT_EQ(to_host<Dual<double>>(context, part), std::vector<double>(12, 0));
 }
 
 class ArenaTest : public ::testing::Test {
@@ -86,9 +86,9 @@ TEST_F(ArenaTest, PaddingIsZero) {
   for (size_t slot = 0; slot < layout_.slots().size(); ++slot) {
     const View<float> view = arena.view(static_cast<int>(slot));
     const std::vector<float> ones(view.size(), 1);
-    copy_from_host<float>(ones.data(), 0, view);
+    copy_from_host<float>(context_, ones.data(), 0, view);
   }
-  const std::vector<float> all = to_host<float>(arena.all());
+  const std::vector<float> all = to_host<float>(context_, arena.all());
   EXPECT_EQ(std::accumulate(all.begin(), all.end(), 0.0), static_cast<double>(layout_.size()));
 }
 

@@ -40,7 +40,7 @@ std::vector<T> weights_after(const config::Settings& settings, PackedMode mode, 
   backend::Context context(2);
   PackedUpdate<T> update(context, settings, mode);
   for (int64_t step = 1; step <= steps; ++step) update.run(step);
-  return backend::to_host<T>(update.trained().weights.all());
+  return backend::to_host<T>(context, update.trained().weights.all());
 }
 
 // Two orders of the same sums in float64; after three updates AdamW's quotients carry their
@@ -72,7 +72,7 @@ TEST(PackedUpdate, EqualsItsParts) {
   update.mix(1);
   update.adamw(1);
   EXPECT_EQ(update.losses().size(), 3U);
-  EXPECT_EQ(backend::to_host<float>(update.trained().weights.all()),
+  EXPECT_EQ(backend::to_host<float>(context, update.trained().weights.all()),
             weights_after<float>(settings, PackedMode::kPacked, 1));
 }
 

@@ -238,11 +238,11 @@ std::vector<std::vector<T>> numbers_after(const config::Settings& settings,
     source.next(batch);
     runner.run(batch, {step, step * 128, 128'000, 1.0});
   }
-  EXPECT_EQ(context.counters().updates, 3);
-  EXPECT_EQ(context.counters().profiled_updates, profile == nullptr ? 0 : 2);
-  return {backend::to_host<T>(trained.weights.all()),
-          backend::to_host<T>(trained.optimizer.first_moments().all()),
-          backend::to_host<T>(trained.optimizer.second_moments().all())};
+  EXPECT_EQ(trained.counters.updates, 3);
+  EXPECT_EQ(trained.counters.profiled_updates, profile == nullptr ? 0 : 2);
+  return {backend::to_host<T>(context, trained.weights.all()),
+          backend::to_host<T>(context, trained.optimizer.first_moments().all()),
+          backend::to_host<T>(context, trained.optimizer.second_moments().all())};
 }
 
 TEST(Worker, ProfilesWithoutChangingABit) {

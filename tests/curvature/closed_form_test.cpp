@@ -45,15 +45,15 @@ template <class S>
 Tensor<S> with_tangent(Context& context, int64_t rows, int64_t cols, const Vector& values,
                        const Vector& tangent) {
   Tensor<S> tensor(context, 1, rows, cols);
-  backend::copy_from_host<S>(values.data(), 0, tensor.view());
-  if (!tangent.empty()) backend::copy_from_host<S>(tangent.data(), 1, tensor.view());
+  backend::copy_from_host<S>(context, values.data(), 0, tensor.view());
+  if (!tangent.empty()) backend::copy_from_host<S>(context, tangent.data(), 1, tensor.view());
   return tensor;
 }
 
 template <class S>
 Vector plane_of(const Tensor<S>& tensor, int plane) {
   Vector host(static_cast<size_t>(tensor.view().size()));
-  backend::copy_to_host<S>(tensor.view(), plane, host.data());
+  backend::copy_to_host<S>(context_, tensor.view(), plane, host.data());
   return host;
 }
 
@@ -128,7 +128,7 @@ TEST_F(SoftmaxRegression, OverJets) {
   const auto table = with_tangent<S>(context_, kClasses, kFeatures, table_, v_);
   Tensor<S> losses(context_, 1, kRows, 1);
   ops::head_loss<S>(context_, x, table, targets(), losses);
-  const double second = ops::sum<S>(context_, losses).front().dd / kCounted;
+  const double second = ops::read_sum<S>(context_, losses).front().dd / kCounted;
   EXPECT_NEAR(second / form(hessian(), v_, v_), 1, kFloat64);
 }
 
@@ -137,8 +137,8 @@ TEST_F(SoftmaxRegression, BySecondOrderTerms) {
   const auto table = with_tangent<double>(context_, kClasses, kFeatures, table_, {});
   const Tensor<double> x_t(context_, 2, kRows, kFeatures);  // features do not move
   Tensor<double> table_t(context_, 2, kClasses, kFeatures);
-  backend::copy_from_host<double>(u_.data(), 0, table_t.view().worker_range(0, 1));
-  backend::copy_from_host<double>(v_.data(), 0, table_t.view().worker_range(1, 1));
+  backend::copy_from_host<double>(context_, u_.data(), 0, table_t.view().worker_range(0, 1));
+  backend::copy_from_host<double>(context_, v_.data(), 0, table_t.view().worker_range(1, 1));
   Vector forms(2);
   ops::head_second_order<double>(context_, x, table, targets(), 1.0 / kCounted, x_t, table_t,
                                  forms);

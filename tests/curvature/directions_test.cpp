@@ -60,7 +60,7 @@ std::vector<double> random_lane(int threads, int64_t k, int64_t lane, double* pa
   const model::Parameters parameters(odd_model());
   backend::Arena<T> directions(context, parameters.layout, 3);
   write_random_direction<T>(context, 42, k, directions, lane);
-  const auto all = backend::to_host<T>(directions.all());
+  const auto all = backend::to_host<T>(context, directions.all());
   *padding = std::accumulate(all.begin(), all.end(), 0.0,
                              [](double sum, T x) { return sum + static_cast<double>(x * x); }) -
              static_cast<double>(parameters.layout.size());

@@ -22,10 +22,10 @@ struct Space {
     basis = backend::Arena<T>(context, layout, lanes);
   }
   void set(int64_t lane, const std::vector<T>& values) {
-    backend::copy_from_host<T>(values.data(), 0, basis.view(0).worker_range(lane, 1));
+    backend::copy_from_host<T>(context, values.data(), 0, basis.view(0).worker_range(lane, 1));
   }
   std::vector<T> get(int64_t lane) const {
-    return backend::to_host<T>(basis.view(0).worker_range(lane, 1));
+    return backend::to_host<T>(context, basis.view(0).worker_range(lane, 1));
   }
 
   backend::Context context{2};
@@ -36,14 +36,14 @@ struct Space {
 template <class T>
 SymmetricOperator<T> product_with(const std::vector<std::vector<double>>& matrix) {
   return [matrix](backend::View<const T> v, backend::View<T> product) {
-    const std::vector<T> x = backend::to_host<T>(v);
+    const std::vector<T> x = backend::to_host<T>(context, v);
     std::vector<T> y(x.size());
     for (size_t i = 0; i < matrix.size(); ++i) {
       double sum = 0;
       for (size_t j = 0; j < matrix.size(); ++j) sum += matrix[i][j] * static_cast<double>(x[j]);
       y[i] = static_cast<T>(sum);
     }
-    backend::copy_from_host<T>(y.data(), 0, product);
+    backend::copy_from_host<T>(context, y.data(), 0, product);
     return true;
   };
 }

@@ -85,7 +85,7 @@ class ModelRun {
     execution.set_batch(batch.sequences, batch.inputs.data(), batch.targets.data());
     execution.run_losses_and_gradients(scale);
     Result result;
-    const auto losses = backend::to_host<T>(execution.losses());
+    const auto losses = backend::to_host<T>(context, execution.losses());
     result.losses.assign(losses.begin(), losses.end());
     for (int64_t n = 0; n < weights.workers(); ++n) {
       result.gradients.push_back(golden::parameters_to_host(gradients, 0, n));
@@ -241,7 +241,7 @@ TEST(Execution, LossesDoNotDependOnTheGradient) {
                                               setup.weights, nullptr);
     alone->set_batch(3, batch.inputs.data(), batch.targets.data());
     alone->run_losses();
-    EXPECT_LT(golden::relative_l2(backend::to_host<double>(alone->losses()), both.losses), 1e-15);
+    EXPECT_LT(golden::relative_l2(backend::to_host<double>(context, alone->losses()), both.losses), 1e-15);
     EXPECT_THROW(alone->run_losses_and_gradients(std::vector<double>{1.0}), Error);
   }
 }
@@ -288,7 +288,7 @@ TEST(InitialWeights, FollowTheStatedDistribution) {
   EXPECT_EQ(golden::parameters_to_host(weights, 0, 0), golden::parameters_to_host(weights, 0, 1));
 
   const auto deviation = [&](int slot) {
-    const auto host = backend::to_host<float>(weights.view(slot).worker_range(0, 1));
+    const auto host = backend::to_host<float>(context, weights.view(slot).worker_range(0, 1));
     double sum = 0;
     for (const float x : host) sum += static_cast<double>(x) * x;
     return std::sqrt(sum / static_cast<double>(host.size()));

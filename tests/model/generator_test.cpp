@@ -44,7 +44,7 @@ std::vector<T> reference_logits(backend::Context& context, const backend::Arena<
   Reference<T> reference(context, kModel, {}, 1, arena, nullptr);
   reference.set_batch(1, tokens.data(), tokens.data());
   reference.run_losses();
-  return backend::to_host<T>(reference.logits());
+  return backend::to_host<T>(context, reference.logits());
 }
 
 // Logits of all positions, computed in pieces of `piece` tokens.

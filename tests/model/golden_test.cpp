@@ -35,7 +35,7 @@ GoldenRun run(const golden::Case& golden, bool compile, const std::vector<double
   execution->run_losses_and_gradients(std::vector<double>{weight});
 
   GoldenRun result;
-  const auto losses = backend::to_host<S>(execution->losses());
+  const auto losses = backend::to_host<S>(context, execution->losses());
   result.losses.assign(losses.begin(), losses.end());
   result.gradient = golden::parameters_to_host(gradients);
   if (num::kPlanes<S> == 2) result.gradient_tangent = golden::parameters_to_host(gradients, 1);
@@ -122,7 +122,7 @@ void compare_logits(const char* name, double tolerance) {
   reference.set_batch(golden.sequences, golden.inputs.data(), golden.targets.data());
   reference.run_losses();
   const auto found =
-      backend::to_host<T>(reference.logits().row_range(0, golden.model.context_length));
+      backend::to_host<T>(context, reference.logits().row_range(0, golden.model.context_length));
   const std::vector<double> logits(found.begin(), found.end());
   EXPECT_LT(golden::relative_l2(logits, golden::expected(golden, "logits_row0")), tolerance);
 }

@@ -160,7 +160,7 @@ TEST_F(HuggingFace, EveryTensorHoldsItsOwnParameter) {
     const auto pair = pairs.find(tensor.entry.name);
     if (pair == pairs.end()) continue;  // of the other block
     const auto index = layout.find(pair->second) - layout.slots().data();
-    const auto values = backend::to_host<float>(weights_.view(static_cast<int>(index)));
+    const auto values = backend::to_host<float>(context_, weights_.view(static_cast<int>(index)));
     ASSERT_EQ(values.size() * sizeof(float), tensor.bytes.size()) << pair->first;
     EXPECT_EQ(std::memcmp(values.data(), tensor.bytes.data(), tensor.bytes.size()), 0)
         << pair->first;

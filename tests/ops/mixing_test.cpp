@@ -57,10 +57,10 @@ struct Arenas {
         gradients(context, workers, 1, kColumns),
         first(context, workers, 1, kColumns),
         second(context, workers, 1, kColumns) {
-    backend::copy_from_host<T>(random_values<T>(workers, 1).data(), 0, weights.view());
-    backend::copy_from_host<T>(random_values<T>(workers, 2).data(), 0, gradients.view());
-    backend::copy_from_host<T>(random_values<T>(workers, 3).data(), 0, first.view());
-    backend::copy_from_host<T>(random_values<T>(workers, 4, true).data(), 0, second.view());
+    backend::copy_from_host<T>(context, random_values<T>(workers, 1).data(), 0, weights.view());
+    backend::copy_from_host<T>(context, random_values<T>(workers, 2).data(), 0, gradients.view());
+    backend::copy_from_host<T>(context, random_values<T>(workers, 3).data(), 0, first.view());
+    backend::copy_from_host<T>(context, random_values<T>(workers, 4, true).data(), 0, second.view());
   }
   void update(const Mixing& mixing) {
     const std::vector<double> scales = {1.0, 0.5, 0.25, 0.75, 1.0};
@@ -68,8 +68,8 @@ struct Arenas {
                           gradients.view(), weights.view(), first.view(), second.view());
   }
   std::vector<std::vector<T>> all() const {
-    return {backend::to_host<T>(weights), backend::to_host<T>(first), backend::to_host<T>(second),
-            backend::to_host<T>(gradients)};
+    return {backend::to_host<T>(context, weights), backend::to_host<T>(context, first), backend::to_host<T>(context, second),
+            backend::to_host<T>(context, gradients)};
   }
 
   Context context;
@@ -80,10 +80,10 @@ template <class T>
 void compare_mix(double tolerance) {
   for (const int64_t workers : {2, 3, 5}) {
     Arenas<T> arenas(workers, 2);
-    const std::vector<T> before = backend::to_host<T>(arenas.weights);
+    const std::vector<T> before = backend::to_host<T>(context, arenas.weights);
     const std::vector<double> matrix = some_matrix(workers);
     mix<T>(arenas.context, matrix, arenas.weights);
-    const std::vector<T> after = backend::to_host<T>(arenas.weights);
+    const std::vector<T> after = backend::to_host<T>(context, arenas.weights);
     for (int64_t c = 0; c < kColumns; ++c) {
       double mean_before = 0;
       double mean_after = 0;
@@ -119,12 +119,12 @@ TEST(Mix, DoesNotChangeEqualWorkers) {
     Tensor<float> x(context, workers, 1, kColumns);
     const std::vector<float> one = random_values<float>(1, 5);
     for (int64_t n = 0; n < workers; ++n) {
-      backend::copy_from_host<float>(one.data(), 0, x.view().worker_range(n, 1));
+      backend::copy_from_host<float>(context, one.data(), 0, x.view().worker_range(n, 1));
     }
-    const std::vector<float> before = backend::to_host<float>(x);
+    const std::vector<float> before = backend::to_host<float>(context, x);
     const double share = 1.0 / static_cast<double>(workers);
     mix<float>(context, std::vector<double>(static_cast<size_t>(workers * workers), share), x);
-    EXPECT_EQ(backend::to_host<float>(x), before);
+    EXPECT_EQ(backend::to_host<float>(context, x), before);
   }
 }
 
@@ -184,7 +184,7 @@ std::vector<double> two_workers(Mixing::Order order) {
   Tensor<double> v(context, 2, 1, 64);
   const auto set = [](Tensor<double>& tensor, double first, double second) {
     const std::vector<double> values = {first, second};
-    backend::copy_from_host<double>(values.data(), 0, tensor.view().column_range(0, 1));
+    backend::copy_from_host<double>(context, values.data(), 0, tensor.view().column_range(0, 1));
   };
   set(w, 1, 3);
   set(g, 1, 3);
@@ -192,9 +192,9 @@ std::vector<double> two_workers(Mixing::Order order) {
   const std::vector<double> scales = {1, 1};
   adamw_update_mixed<double>(context, {0.1, 0, 0, 1, 0.5, 1}, {{0.5, 0.5, 0.5, 0.5}, order},
                              segments, scales, g.view(), w.view(), m.view(), v.view());
-  EXPECT_EQ(backend::to_host<double>(m.view().column_range(0, 1)), (std::vector<double>{1, 3}));
-  EXPECT_EQ(backend::to_host<double>(v.view().column_range(0, 1)), (std::vector<double>{1, 9}));
-  return backend::to_host<double>(w.view().column_range(0, 1));
+  EXPECT_EQ(backend::to_host<double>(context, m.view().column_range(0, 1)), (std::vector<double>{1, 3}));
+  EXPECT_EQ(backend::to_host<double>(context, v.view().column_range(0, 1)), (std::vector<double>{1, 9}));
+  return backend::to_host<double>(context, w.view().column_range(0, 1));
 }
 
 TEST(AdamWMixed, TwoWorkersByHand) {
@@ -211,10 +211,10 @@ TEST(WorkerMean, AndConsensusDistance) {
   Context context(2);
   const std::vector<float> values = random_values<float>(3, 6);
   Tensor<float> x(context, 3, 1, kColumns);
-  backend::copy_from_host<float>(values.data(), 0, x.view());
+  backend::copy_from_host<float>(context, values.data(), 0, x.view());
   Tensor<float> mean(context, 1, 1, kColumns);
   worker_mean<float>(context, x, mean);
-  const std::vector<float> found = backend::to_host<float>(mean);
+  const std::vector<float> found = backend::to_host<float>(context, mean);
   double distance = 0;
   for (int64_t c = 0; c < kColumns; ++c) {
     const auto at = [&](int64_t n) {
@@ -226,9 +226,9 @@ TEST(WorkerMean, AndConsensusDistance) {
   }
   EXPECT_NEAR(consensus_distance<float>(context, x), distance, 1e-12 * distance);
 
-  backend::copy_from_host<float>(found.data(), 0, x.view().worker_range(0, 1));
+  backend::copy_from_host<float>(context, found.data(), 0, x.view().worker_range(0, 1));
   EXPECT_EQ(consensus_distance<float>(context, x.view().worker_range(0, 1)), 0);
-  EXPECT_EQ(backend::to_host<float>(x.view().worker_range(1, 2)),
+  EXPECT_EQ(backend::to_host<float>(context, x.view().worker_range(1, 2)),
             std::vector<float>(values.begin() + kColumns, values.end()))
       << "computing the mean does not change the workers";
 }

@@ -91,7 +91,7 @@ TEST(SwiGlu, IsFiniteFarFromZero) {
   set_values<Jet<float>>(up.view(), {1, 1, 1, 1});
   for (int p = 1; p < 3; ++p) {
     const std::vector<float> ones(4, 1);
-    backend::copy_from_host<Jet<float>>(ones.data(), p, gate.view());
+    backend::copy_from_host<Jet<float>>(context, ones.data(), p, gate.view());
   }
   swiglu_forward<Jet<float>>(context, gate, up, a);
   for (const float x : numbers_of<Jet<float>>(a)) EXPECT_TRUE(std::isfinite(x));
@@ -161,7 +161,7 @@ TEST(Rope, DotProductsDependOnTheDistance) {
   rope_forward<double>(context, {cos.view(), sin.view()}, 20, q.view());
   rope_forward<double>(context, {cos.view(), sin.view()}, 20, k.view());
   const auto score = [&](int64_t t, int64_t s) {
-    return dot<double>(context, q.view().row_range(t, 1), k.view().row_range(s, 1))[0];
+    return read_dot<double>(context, q.view().row_range(t, 1), k.view().row_range(s, 1))[0];
   };
   for (int64_t t = 3; t < 20; ++t) EXPECT_NEAR(score(t, t - 3), score(3, 0), 1e-13);
   EXPECT_GT(std::abs(score(3, 0) - score(4, 0)), 1e-3);
@@ -236,7 +236,7 @@ TEST(Elementwise, RefusesShapesThatDoNotFit) {
   expect_error(ErrorKind::kInternal, {"add_forward"},
                [&] { add_forward<float>(context, x, x, y); });
   expect_error(ErrorKind::kInternal, {"subtract"}, [&] { subtract<float>(context, x, y, x); });
-  expect_error(ErrorKind::kInternal, {"dot"}, [&] { dot<float>(context, x, y); });
+  expect_error(ErrorKind::kInternal, {"dot"}, [&] { read_dot<float>(context, x, y); });
 }
 
 TEST(Embedding, AddsRepeatedTokensInTheOrderOfTheRows) {
@@ -265,9 +265,9 @@ TEST(Reduce, SumsInDoubleForEachWorker) {
   const auto y = random_tensor<float>(context, 3, 4, 9001, 2);
   const auto a = numbers_of<float>(x);
   const auto b = numbers_of<float>(y);
-  const auto squares = sum_of_squares<float>(context, x);
-  const auto dots = dot<float>(context, x, y);
-  const auto sums = sum<float>(context, x);
+  const auto squares = read_sum_of_squares<float>(context, x);
+  const auto dots = read_dot<float>(context, x, y);
+  const auto sums = read_sum<float>(context, x);
   for (int64_t n = 0; n < 3; ++n) {
     long double square = 0, product = 0, total = 0;
     for (int64_t i = n * 36004; i < (n + 1) * 36004; ++i) {
@@ -300,7 +300,7 @@ TEST(Reduce, SeesEveryNonFiniteNumber) {
     for (const int64_t place : {0, 4095, 4096, 9000}) {
       const auto x = random_tensor<float>(context, 2, 1, 9001, 1);
       x.view().row(1, 0).store(place, bad);
-      const auto squares = sum_of_squares<float>(context, x);
+      const auto squares = read_sum_of_squares<float>(context, x);
       EXPECT_TRUE(std::isfinite(squares[0]));
       EXPECT_FALSE(std::isfinite(squares[1])) << bad << " at " << place;
     }
@@ -312,7 +312,7 @@ TEST(Reduce, SquaresOfLargeNumbersAreFinite) {
   Context context(1);
   const Tensor<float> x(context, 1, 1, 2);
   set_values<float>(x.view(), {3e38f, 3e38f});
-  EXPECT_NEAR(sum_of_squares<float>(context, x)[0] / 1.8e77, 1, 1e-6);
+  EXPECT_NEAR(read_sum_of_squares<float>(context, x)[0] / 1.8e77, 1, 1e-6);
 }
 
 }  // namespace

@@ -44,10 +44,10 @@ struct Moving {
     for (int64_t g = 0; g < kDirections; ++g) {
       repeated.insert(repeated.end(), values.begin(), values.end());
     }
-    backend::copy_from_host<Jet<double>>(repeated.data(), 0, all.view());
+    backend::copy_from_host<Jet<double>>(context, repeated.data(), 0, all.view());
     const std::vector<T> moves = numbers_of<T>(tangents.view());
     const std::vector<double> wide(moves.begin(), moves.end());
-    backend::copy_from_host<Jet<double>>(wide.data(), 1, all.view());
+    backend::copy_from_host<Jet<double>>(context, wide.data(), 1, all.view());
     return all;
   }
 
@@ -57,9 +57,9 @@ struct Moving {
 // <dy, y''> for each direction; dy [1, rows, cols].
 template <class T>
 std::vector<double> terms_of(View<const Jet<double>> y, View<const T> dy) {
-  const std::vector<T> adjoint = backend::to_host<T>(dy);
+  const std::vector<T> adjoint = backend::to_host<T>(context, dy);
   std::vector<double> second(y.size());
-  backend::copy_to_host<Jet<double>>(y, 2, second.data());
+  backend::copy_to_host<Jet<double>>(context, y, 2, second.data());
   std::vector<double> terms(kDirections);
   for (size_t i = 0; i < second.size(); ++i) {
     terms[i / adjoint.size()] += second[i] * static_cast<double>(adjoint[i % adjoint.size()]);
@@ -70,8 +70,8 @@ std::vector<double> terms_of(View<const Jet<double>> y, View<const T> dy) {
 template <class T>
 void expect_tangents(View<const T> y_t, View<const Jet<double>> y, double tolerance) {
   std::vector<double> expected(y.size());
-  backend::copy_to_host<Jet<double>>(y, 1, expected.data());
-  const std::vector<T> found = backend::to_host<T>(y_t);
+  backend::copy_to_host<Jet<double>>(context_, y, 1, expected.data());
+  const std::vector<T> found = backend::to_host<T>(context_, y_t);
   EXPECT_LT(relative_difference(std::vector<double>(found.begin(), found.end()), expected),
             tolerance);
 }

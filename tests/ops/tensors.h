@@ -23,7 +23,7 @@ void randomize(View<S> view, uint64_t seed, double spread = 1) {
     for (size_t i = 0; i < host.size(); ++i) {
       host[i] = static_cast<Plane<S>>(spread * stream.normal(i));
     }
-    backend::copy_from_host<S>(host.data(), p, view);
+    backend::copy_from_host<S>(context, host.data(), p, view);
   }
 }
 
@@ -41,7 +41,7 @@ std::vector<Plane<S>> numbers_of(View<S> view) {
   std::vector<Plane<S>> all;
   for (int p = 0; p < num::kPlanes<S>; ++p) {
     std::vector<Plane<S>> host(view.size());
-    backend::copy_to_host<S>(view, p, host.data());
+    backend::copy_to_host<S>(context, view, p, host.data());
     all.insert(all.end(), host.begin(), host.end());
   }
   return all;
@@ -50,7 +50,7 @@ std::vector<Plane<S>> numbers_of(View<S> view) {
 // Writes `values` ([workers][rows][cols] in order) into the first plane.
 template <class S>
 void set_values(View<S> view, const std::vector<Plane<S>>& values) {
-  backend::copy_from_host<S>(values.data(), 0, view);
+  backend::copy_from_host<S>(context, values.data(), 0, view);
 }
 
 }  // namespace saddle::ops

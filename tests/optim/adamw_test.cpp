@@ -25,7 +25,7 @@ tensor::Layout small_layout() {
 
 template <class T>
 std::vector<T> values_of(const Arena<T>& arena, int slot) {
-  return backend::to_host<T>(arena.view(slot));
+  return backend::to_host<T>(context, arena.view(slot));
 }
 
 template <class T>
@@ -35,7 +35,7 @@ void set_values(Arena<T>& arena, uint64_t seed) {
   for (int slot = 0; slot < 2; ++slot) {
     std::vector<T> values(static_cast<size_t>(arena.view(slot).size()));
     for (T& value : values) value = static_cast<T>(random.normal(index++));
-    backend::copy_from_host<T>(values.data(), 0, arena.view(slot));
+    backend::copy_from_host<T>(context, values.data(), 0, arena.view(slot));
   }
 }
 
@@ -58,7 +58,7 @@ TEST(GradientNorms, AreThoseOfEachWorker) {
     double sum = 0;
     for (int slot = 0; slot < 2; ++slot) {
       const auto view = gradients.view(slot).worker_range(n, 1);
-      for (const double x : backend::to_host<float>(view)) sum += x * x;
+      for (const double x : backend::to_host<float>(context, view)) sum += x * x;
     }
     // Both sum in double.
     EXPECT_NEAR(norms[static_cast<size_t>(n)], std::sqrt(sum), 1e-14 * std::sqrt(sum));
@@ -74,7 +74,7 @@ TEST(GradientNorms, HandleLargeAndNonFiniteNumbers) {
   values[0] = 3e30F;
   values[7 + 2] = std::numeric_limits<float>::quiet_NaN();
   values[14 + 6] = -std::numeric_limits<float>::infinity();
-  backend::copy_from_host<float>(values.data(), 0, gradients.view(1));
+  backend::copy_from_host<float>(context, values.data(), 0, gradients.view(1));
   const std::vector<double> norms = gradient_norms<float>(context, gradients);
   EXPECT_NEAR(norms[0], 3e30, 1e24);
   EXPECT_TRUE(std::isnan(norms[1]));
@@ -148,8 +148,8 @@ TEST(AdamW, AChangedMomentIsUsed) {
   const Arena<double> gradients(context, small_layout(), 1);  // zero
   AdamW<double> optimizer(context, settings, weights);
   const std::vector<double> moment(7, 1.0);
-  backend::copy_from_host<double>(moment.data(), 0, optimizer.first_moments().view(1));
-  backend::copy_from_host<double>(moment.data(), 0, optimizer.second_moments().view(1));
+  backend::copy_from_host<double>(context, moment.data(), 0, optimizer.first_moments().view(1));
+  backend::copy_from_host<double>(context, moment.data(), 0, optimizer.second_moments().view(1));
   optimizer.update(context, 0.001, 1, {1.0}, gradients, weights);
   // m = 0.9, corrected 9; v = 0.95, corrected 19.
   EXPECT_NEAR(values_of(weights, 1)[3], -0.001 * 9 / (std::sqrt(19.0) + 1e-8), 1e-17);
@@ -165,12 +165,12 @@ TEST(AdamW, AChangedMomentOfAWorkerIsUsedWithMixing) {
     const Arena<double> gradients(context, small_layout(), 2);  // zero
     std::vector<double> gains(14, 1.0);
     std::fill(gains.begin() + 7, gains.end(), 3.0);
-    backend::copy_from_host<double>(gains.data(), 0, weights.view(1));
+    backend::copy_from_host<double>(context, gains.data(), 0, weights.view(1));
     AdamW<double> optimizer(context, settings, weights);
     const std::vector<double> moment(7, 1.0);
     const auto second = [](const Arena<double>& arena) { return arena.view(1).worker_range(1, 1); };
-    backend::copy_from_host<double>(moment.data(), 0, second(optimizer.first_moments()));
-    backend::copy_from_host<double>(moment.data(), 0, second(optimizer.second_moments()));
+    backend::copy_from_host<double>(context, moment.data(), 0, second(optimizer.first_moments()));
+    backend::copy_from_host<double>(context, moment.data(), 0, second(optimizer.second_moments()));
     optimizer.update(context, 0.001, 1, {1.0, 1.0}, gradients, weights,
                      {{0.5, 0.5, 0.5, 0.5}, order});
     EXPECT_EQ(values_of(optimizer.first_moments(), 1)[0], 0.0) << "moments are not mixed";

@@ -132,7 +132,7 @@ std::vector<View<S>> Trial<S>::allocate(const Slots& slots, Fill fill) {
   const int64_t margin = options_.strided ? kMargin : 0;
   const auto write = [](View<S> view, double value) {
     const std::vector<Plane<S>> host(view.size(), static_cast<Plane<S>>(value));
-    for (int p = 0; p < num::kPlanes<S>; ++p) backend::copy_from_host<S>(host.data(), p, view);
+    for (int p = 0; p < num::kPlanes<S>; ++p) backend::copy_from_host<S>(context, host.data(), p, view);
   };
   std::vector<View<S>> views;
   for (const Slot& slot : slots) {
@@ -155,7 +155,7 @@ template <class S>
 void Trial<S>::set(const std::vector<View<S>>& views, int plane, const Values& values) {
   for (size_t i = 0; i < views.size(); ++i) {
     const std::vector<Plane<S>> host(values[i].begin(), values[i].end());
-    backend::copy_from_host<S>(host.data(), plane, views[i]);
+    backend::copy_from_host<S>(context, host.data(), plane, views[i]);
   }
 }
 
@@ -164,7 +164,7 @@ Values Trial<S>::get(const std::vector<View<S>>& views, int plane) {
   Values values;
   for (const View<S>& view : views) {
     std::vector<Plane<S>> host(view.size());
-    backend::copy_to_host<S>(view, plane, host.data());
+    backend::copy_to_host<S>(context, view, plane, host.data());
     values.emplace_back(host.begin(), host.end());
   }
   return values;
@@ -187,7 +187,7 @@ bool Trial<S>::margins_untouched() const {
   const auto untouched = [](View<const S> margin) {
     for (int p = 0; p < num::kPlanes<S>; ++p) {
       std::vector<Plane<S>> host(margin.size());
-      backend::copy_to_host<S>(margin, p, host.data());
+      backend::copy_to_host<S>(context, margin, p, host.data());
       if (!std::all_of(host.begin(), host.end(), [](Plane<S> x) { return std::isnan(x); })) {
         return false;
       }

@@ -85,7 +85,7 @@ class GenerateText : public ::testing::Test {
     model::Reference<double> reference(context_, settings_.model, {}, 1, weights_, nullptr);
     reference.set_batch(1, tokens.data(), tokens.data());
     reference.run_losses();
-    return backend::to_host<double>(reference.logits());
+    return backend::to_host<double>(context_, reference.logits());
   }
 
   TemporaryDirectory directory_;

@@ -223,7 +223,7 @@ TEST(PackedUpdates, StopBeforeAnyWorkerChangesWhenOnlyAGradientIsNotFinite) {
   const auto fill = [&](int slot, float value) {
     const auto view = updater.trained.weights.view(slot).worker_range(1, 1);
     const std::vector<float> values(view.size(), value);
-    backend::copy_from_host<float>(values.data(), 0, view);
+    backend::copy_from_host<float>(context, values.data(), 0, view);
   };
   fill(parameters.blocks[0].gate_proj, 0);
   fill(parameters.blocks[0].up_proj, 1e30F);
@@ -252,7 +252,7 @@ TEST(PackedUpdates, PaddingStaysZero) {
     for (int64_t i = 0; i < slot.size(); ++i) is_padding[static_cast<size_t>(slot.offset + i)] = 0;
   }
   auto memory = memory_of(updater.trained);
-  memory.push_back(backend::to_host<float>(updater.trained.gradients.all()));
+  memory.push_back(backend::to_host<float>(context, updater.trained.gradients.all()));
   int64_t padding = 0;
   for (const std::vector<float>& arena : memory) {
     for (size_t i = 0; i < arena.size(); ++i) {

@@ -64,9 +64,9 @@ struct Updater {
 // Everything in a training that an update may change, padding included.
 template <class T>
 std::vector<std::vector<T>> memory_of(TrainedModel<T>& trained) {
-  return {backend::to_host<T>(trained.weights.all()),
-          backend::to_host<T>(trained.optimizer.first_moments().all()),
-          backend::to_host<T>(trained.optimizer.second_moments().all())};
+  return {backend::to_host<T>(context, trained.weights.all()),
+          backend::to_host<T>(context, trained.optimizer.first_moments().all()),
+          backend::to_host<T>(context, trained.optimizer.second_moments().all())};
 }
 
 // Bits, since NaN is not equal to itself.

@@ -9,6 +9,8 @@
 #include <limits>
 
 #include "backend/cpu/libraries.h"
+#include "backend/cpu/processor.h"
+#include "backend/gemm_choices.h"
 #include "backend/parallel.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -21,34 +23,15 @@ CBLAS_TRANSPOSE cblas(Transpose t) {
   return t == Transpose::kYes ? CblasTrans : CblasNoTrans;
 }
 
-// The operands of one product of float.
-struct Product {
-  Transpose a, b;
-  int64_t m, n, k;
-  float alpha;
-  const float* A;
-  int64_t lda;
-  const float* B;
-  int64_t ldb;
-  float beta;
-  float* C;
-  int64_t ldc;
-};
+using Product = GemmCall<float>;
 
-GemmShape shape_of(const Product& p, const GemmBatch& batch) {
-  return {p.a, p.b, p.m, p.n, p.k, batch.count};
-}
-
-Product product_of(Product p, const GemmBatch& batch, int64_t i) {
-  p.A += i * batch.stride_a;
-  p.B += i * batch.stride_b;
-  p.C += i * batch.stride_c;
-  return p;
+GemmShape shape_of(const Product& p) {
+  return {p.transpose_a, p.transpose_b, p.m, p.n, p.k, p.batch.count()};
 }
 
 void call_library(const Product& p) {
   const dnnl_status_t status =
-      dnnl_sgemm(p.a == Transpose::kYes ? 'T' : 'N', p.b == Transpose::kYes ? 'T' : 'N', p.m, p.n,
+      dnnl_sgemm(p.transpose_a == Transpose::kYes ? 'T' : 'N', p.transpose_b == Transpose::kYes ? 'T' : 'N', p.m, p.n,
                  p.k, p.alpha, p.A, p.lda, p.B, p.ldb, p.beta, p.C, p.ldc);
   if (status != dnnl_success) {
     fail(ErrorKind::kInternal, "oneDNN refused a product [{}, {}] x [{}, {}] (status {})", p.m, p.k,
@@ -57,14 +40,14 @@ void call_library(const Product& p) {
 }
 
 Product rows_of(Product p, int64_t first, int64_t count) {
-  p.A += p.a == Transpose::kYes ? first : first * p.lda;
+  p.A += p.transpose_a == Transpose::kYes ? first : first * p.lda;
   p.C += first * p.ldc;
   p.m = count;
   return p;
 }
 
 Product columns_of(Product p, int64_t first, int64_t count) {
-  p.B += p.b == Transpose::kYes ? first * p.ldb : first;
+  p.B += p.transpose_b == Transpose::kYes ? first * p.ldb : first;
   p.C += first;
   p.n = count;
   return p;
@@ -74,7 +57,7 @@ Product columns_of(Product p, int64_t first, int64_t count) {
 // thousand rows than on consecutive slices of this width.
 void call_in_slices(const Product& p) {
   constexpr int64_t kWidth = 960;
-  const bool slow = p.b == Transpose::kYes && p.n > kWidth && p.m >= 512 && p.m <= 2048;
+  const bool slow = p.transpose_b == Transpose::kYes && p.n > kWidth && p.m >= 512 && p.m <= 2048;
   if (!slow) return call_library(p);
   const int64_t slices = (p.n + kWidth - 1) / kWidth;
   const int64_t width = ((p.n + slices - 1) / slices + 15) / 16 * 16;
@@ -98,12 +81,12 @@ void run_one(Context& context, const Product& p, GemmSharing sharing) {
   });
 }
 
-void run(Context& context, const GemmBatch& batch, const Product& p, GemmSharing sharing) {
+void run(Context& context, const Product& p, GemmSharing sharing) {
+  const int64_t count = p.batch.count();
   if (sharing == GemmSharing::kProducts) {
-    return parallel_for(context, batch.count,
-                        [&](int64_t i) { call_library(product_of(p, batch, i)); });
+    return parallel_for(context, count, [&](int64_t i) { call_library(p.at(i)); });
   }
-  for (int64_t i = 0; i < batch.count; ++i) run_one(context, product_of(p, batch, i), sharing);
+  for (int64_t i = 0; i < count; ++i) run_one(context, p.at(i), sharing);
 }
 
 // For products that the library shares: nothing can be recorded inside it, so all its threads count
@@ -115,22 +98,22 @@ void note_shares(Profile& profile, int64_t begin) {
 
 // Without tuning: whole products if every thread gets the same number of them, or so many that it
 // matters little.
-GemmSharing usual_sharing(const Context& context, const GemmBatch& batch) {
+GemmSharing usual_sharing(const Context& context, int64_t count) {
   const int64_t threads = context.threads();
-  const bool even = batch.count % threads == 0 || batch.count >= 4 * threads;
-  return batch.count > 1 && even ? GemmSharing::kProducts : GemmSharing::kLibrary;
+  const bool even = count % threads == 0 || count >= 4 * threads;
+  return count > 1 && even ? GemmSharing::kProducts : GemmSharing::kLibrary;
 }
 
 // The way that takes the least time for these products, best of three each.
-GemmSharing fastest_sharing(Context& context, const GemmBatch& batch, const Product& p) {
+GemmSharing fastest_sharing(Context& context, const Product& p) {
   GemmSharing best = GemmSharing::kLibrary;
   double least = std::numeric_limits<double>::infinity();
   for (const GemmSharing sharing :
        {GemmSharing::kLibrary, GemmSharing::kRows, GemmSharing::kColumns, GemmSharing::kProducts}) {
-    if (sharing == GemmSharing::kProducts && batch.count == 1) continue;
+    if (sharing == GemmSharing::kProducts && p.batch.count() == 1) continue;
     for (int i = 0; i < 3; ++i) {
       const Stopwatch watch;
-      run(context, batch, p, sharing);
+      run(context, p, sharing);
       if (watch.seconds() < least) {
         least = watch.seconds();
         best = sharing;
@@ -153,68 +136,60 @@ std::string product_library<double>() {
   return fmt::format("BLIS {}, float64", bli_info_get_version_str());
 }
 
-void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int64_t m, int64_t n,
-                int64_t k, float alpha, const float* A, int64_t lda, const float* B, int64_t ldb,
-                float beta, float* C, int64_t ldc) {
-  if (m == 0 || n == 0) return;
-  const Product first{a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc};
-  if (omp_in_parallel() != 0) return run(context, batch, first, GemmSharing::kLibrary);
+GemmChoices* gemm_choices(Context& context) {
+  if (!context.on_host()) return nullptr;
+  return &static_cast<cpu::Processor&>(context.device()).choices();
+}
+
+void multiply(Context& context, const GemmCall<float>& call) {
+  if (call.m == 0 || call.n == 0) return;
+  ++context.counters().products;
+  if (context.measuring()) return;
+  if (!context.on_host()) return context.device().multiply(call);
+  if (context.is_lane() || omp_in_parallel() != 0) {
+    return run(context, call, GemmSharing::kLibrary);
+  }
   // The number of library threads is a setting of the calling thread, and others may have changed
   // it. In a parallel loop the library uses one.
   cpu::limit_team(context.threads());
-  GemmChoices& choices = context.gemm_choices();
-  const GemmShape shape = shape_of(first, batch);
+  GemmChoices& choices = *gemm_choices(context);
+  const GemmShape shape = shape_of(call);
   const GemmSharing* choice = choices.find(shape);
   if (choice == nullptr && choices.tuning()) {
-    choices.keep(shape, fastest_sharing(context, batch, first));
+    choices.keep(shape, fastest_sharing(context, call));
     choice = choices.find(shape);
   }
-  const GemmSharing sharing = choice == nullptr ? usual_sharing(context, batch) : *choice;
+  const GemmSharing sharing =
+      choice == nullptr ? usual_sharing(context, call.batch.count()) : *choice;
   Profile* const profile = context.profile();
   const int64_t begin = profile == nullptr ? 0 : profile->now();
-  run(context, batch, first, sharing);
+  run(context, call, sharing);
   if (profile != nullptr && sharing == GemmSharing::kLibrary) note_shares(*profile, begin);
 }
 
-void gemm_batch(Context& context, GemmBatch batch, Transpose a, Transpose b, int64_t m, int64_t n,
-                int64_t k, double alpha, const double* A, int64_t lda, const double* B, int64_t ldb,
-                double beta, double* C, int64_t ldc) {
-  if (m == 0 || n == 0) return;
+void multiply(Context& context, const GemmCall<double>& call) {
+  if (call.m == 0 || call.n == 0) return;
+  ++context.counters().products;
+  if (context.measuring()) return;
+  if (!context.on_host()) return context.device().multiply(call);
   // BLIS runs each share of the rows on one thread, and the shares do not depend on the number of
   // threads: neither do the sums.
   constexpr int64_t kRows = 64;
-  const int columns = narrow<int>(n);
-  const int inner = narrow<int>(k);
-  const int stride_a = narrow<int>(lda);
-  const int stride_b = narrow<int>(ldb);
-  const int stride_c = narrow<int>(ldc);
-  const int64_t shares = (m + kRows - 1) / kRows;
-  const auto share = [&](int64_t i) {
-    const int64_t at = i / shares;
+  const int columns = narrow<int>(call.n);
+  const int inner = narrow<int>(call.k);
+  const int stride_a = narrow<int>(call.lda);
+  const int stride_b = narrow<int>(call.ldb);
+  const int stride_c = narrow<int>(call.ldc);
+  const int64_t shares = (call.m + kRows - 1) / kRows;
+  parallel_for(context, call.batch.count() * shares, [&](int64_t i) {
+    const GemmCall<double> one = call.at(i / shares);
     const int64_t first = i % shares * kRows;
-    const auto rows = static_cast<int>(std::min(kRows, m - first));
-    const double* part = A + at * batch.stride_a + (a == Transpose::kYes ? first : first * lda);
-    cblas_dgemm(CblasRowMajor, cblas(a), cblas(b), rows, columns, inner, alpha, part, stride_a,
-                B + at * batch.stride_b, stride_b, beta, C + at * batch.stride_c + first * ldc,
-                stride_c);
-  };
-  if (omp_in_parallel() != 0) {
-    for (int64_t i = 0; i < batch.count * shares; ++i) share(i);
-  } else {
-    parallel_for(context, batch.count * shares, share);
-  }
-}
-
-void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, float alpha,
-          const float* A, int64_t lda, const float* B, int64_t ldb, float beta, float* C,
-          int64_t ldc) {
-  gemm_batch(context, {}, a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
-}
-
-void gemm(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k, double alpha,
-          const double* A, int64_t lda, const double* B, int64_t ldb, double beta, double* C,
-          int64_t ldc) {
-  gemm_batch(context, {}, a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+    const auto rows = static_cast<int>(std::min(kRows, call.m - first));
+    const bool turned = call.transpose_a == Transpose::kYes;
+    cblas_dgemm(CblasRowMajor, cblas(call.transpose_a), cblas(call.transpose_b), rows, columns,
+                inner, call.alpha, one.A + (turned ? first : first * call.lda), stride_a, one.B,
+                stride_b, call.beta, one.C + first * call.ldc, stride_c);
+  });
 }
 
 }  // namespace saddle::backend
