@@ -39,7 +39,7 @@ backend::Tensor<int32_t> adamw_pieces(Context& context, std::span<const AdamWSeg
 // happen. Both stay on the device, so that nobody waits for them.
 struct AdamWInput {
   View<const double> scales;  // [N, 1, 1]
-  View<const double> commit;  // [1, 1, 1]: with 0, nothing changes
+  View<const double> commit;  // [1, 1, 1]: with 0, nothing changes; empty: as with 1
 };
 
 // Updates w, m and v over the pieces; the padding between them is left unchanged.

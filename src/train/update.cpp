@@ -166,8 +166,11 @@ UpdateResult UpdateRunner<T>::start(const UpdateBatch& batch) {
     const auto region = this->region("sum_losses");
     ops::add_sum<T>(context_, execution_->losses(), numbers_.loss());
   }
-  const auto region = this->region("norm");
-  ops::sum_of_squares<T>(context_, trained_.gradients.all(), numbers_.norm());
+  {
+    const auto region = this->region("norm");
+    ops::sum_of_squares<T>(context_, trained_.gradients.all(), numbers_.norm());
+  }
+  const auto region = this->region("clip");  // AdamW multiplies by the scales
   ops::decide_update(context_, optimizer_.grad_clip, loss_weights_, numbers_);
   return result;
 }

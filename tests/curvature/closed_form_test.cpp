@@ -51,9 +51,9 @@ Tensor<S> with_tangent(Context& context, int64_t rows, int64_t cols, const Vecto
 }
 
 template <class S>
-Vector plane_of(const Tensor<S>& tensor, int plane) {
+Vector plane_of(Context& context, const Tensor<S>& tensor, int plane) {
   Vector host(static_cast<size_t>(tensor.view().size()));
-  backend::copy_to_host<S>(context_, tensor.view(), plane, host.data());
+  backend::copy_to_host<S>(context, tensor.view(), plane, host.data());
   return host;
 }
 
@@ -74,7 +74,7 @@ class SoftmaxRegression : public ::testing::Test {
 
   Tensor<int32_t> targets() {
     Tensor<int32_t> tensor(context_, 1, kRows, 1);
-    backend::copy_from_host<int32_t>(kTargets.data(), 0, tensor.view());
+    backend::copy_from_host<int32_t>(context_, kTargets.data(), 0, tensor.view());
     return tensor;
   }
 
@@ -111,9 +111,9 @@ TEST_F(SoftmaxRegression, OverDualNumbers) {
   const auto table = with_tangent<S>(context_, kClasses, kFeatures, table_, v_);
   Tensor<S> losses(context_, 1, kRows, 1), dx(context_, 1, kRows, kFeatures),
       dtable(context_, 1, kClasses, kFeatures);
-  const Vector weights = {1.0 / kCounted};
+  const Tensor<double> weights = with_tangent<double>(context_, 1, 1, {1.0 / kCounted}, {});
   ops::head_loss_and_gradient<S>(context_, x, table, targets(), weights, losses, dx, dtable);
-  const Vector product = plane_of(dtable, 1);
+  const Vector product = plane_of(context_, dtable, 1);
   for (size_t i = 0; i < product.size(); ++i) {
     const double expected = std::inner_product(v_.begin(), v_.end(), h[i].begin(), 0.0);
     EXPECT_NEAR(product[i], expected, kFloat64) << i;
@@ -139,9 +139,9 @@ TEST_F(SoftmaxRegression, BySecondOrderTerms) {
   Tensor<double> table_t(context_, 2, kClasses, kFeatures);
   backend::copy_from_host<double>(context_, u_.data(), 0, table_t.view().worker_range(0, 1));
   backend::copy_from_host<double>(context_, v_.data(), 0, table_t.view().worker_range(1, 1));
-  Vector forms(2);
-  ops::head_second_order<double>(context_, x, table, targets(), 1.0 / kCounted, x_t, table_t,
-                                 forms);
+  const Tensor<double> sums(context_, 2, 1, 1);
+  ops::head_second_order<double>(context_, x, table, targets(), 1.0 / kCounted, x_t, table_t, sums);
+  const Vector forms = plane_of(context_, sums, 0);
   EXPECT_NEAR(forms[0] / form(hessian(), u_, u_), 1, kFloat64);
   EXPECT_NEAR(forms[1] / form(hessian(), v_, v_), 1, kFloat64);
 }
@@ -157,7 +157,7 @@ class BilinearForm : public ::testing::Test {
          x_tan_ = host(kPlaces, kIn, 4), w_tan_ = host(kOut, kIn, 5);
 
   Vector host(int64_t rows, int64_t cols, uint64_t seed) {
-    return plane_of(random_tensor<double>(context_, 1, rows, cols, seed), 0);
+    return plane_of(context_, random_tensor<double>(context_, 1, rows, cols, seed), 0);
   }
 
   static Matrix hessian(const Vector& c) {
@@ -186,7 +186,7 @@ class BilinearForm : public ::testing::Test {
     Tensor<double> y(context_, 1, kPlaces, kOut);
     ops::linear_forward<double>(context_, with_tangent<double>(context_, kPlaces, kIn, x, {}),
                                 with_tangent<double>(context_, kOut, kIn, w, {}), y);
-    const Vector all = plane_of(y, 0);
+    const Vector all = plane_of(context_, y, 0);
     return std::inner_product(all.begin(), all.end(), c_.begin(), 0.0);
   }
 };
@@ -199,7 +199,7 @@ TEST_F(BilinearForm, OverDualNumbers) {
   Tensor<S> dx(context_, 1, kPlaces, kIn), dw(context_, 1, kOut, kIn);
   ops::linear_adjoint_input<S>(context_, c, w, ops::Store::kWrite, dx);
   ops::linear_adjoint_weight<S>(context_, x, c, dw);
-  const Vector hx = plane_of(dx, 1), hw = plane_of(dw, 1);
+  const Vector hx = plane_of(context_, dx, 1), hw = plane_of(context_, dw, 1);
   EXPECT_NEAR(std::inner_product(hx.begin(), hx.end(), x_tan_.begin(), 0.0) +
                   std::inner_product(hw.begin(), hw.end(), w_tan_.begin(), 0.0),
               expected(), kFloat64);
@@ -210,21 +210,21 @@ TEST_F(BilinearForm, OverJets) {
   Tensor<S> y(context_, 1, kPlaces, kOut);
   ops::linear_forward<S>(context_, with_tangent<S>(context_, kPlaces, kIn, x_, x_tan_),
                          with_tangent<S>(context_, kOut, kIn, w_, w_tan_), y);
-  const Vector second = plane_of(y, 2);
+  const Vector second = plane_of(context_, y, 2);
   EXPECT_NEAR(std::inner_product(second.begin(), second.end(), c_.begin(), 0.0), expected(),
               kFloat64);
 }
 
 TEST_F(BilinearForm, BySecondOrderTerms) {
   Tensor<double> y_t(context_, 1, kPlaces, kOut);
-  Vector forms(1);
+  const Tensor<double> sums(context_, 1, 1, 1);
   ops::linear_second_order<double>(context_, with_tangent<double>(context_, kPlaces, kIn, x_, {}),
                                    with_tangent<double>(context_, kOut, kIn, w_, {}),
                                    with_tangent<double>(context_, kPlaces, kOut, c_, {}),
                                    with_tangent<double>(context_, kPlaces, kIn, x_tan_, {}),
                                    with_tangent<double>(context_, kOut, kIn, w_tan_, {}), y_t,
-                                   forms);
-  EXPECT_NEAR(forms[0], expected(), kFloat64);
+                                   sums);
+  EXPECT_NEAR(plane_of(context_, sums, 0)[0], expected(), kFloat64);
 }
 
 // The second difference of a quadratic function is exact for any step.

@@ -62,7 +62,7 @@ inline double mean_loss_along(const golden::Case& golden, const std::vector<doub
   execution->set_batch(golden.sequences, golden.inputs.data(), golden.targets.data());
   execution->run_losses();
   double sum = 0;
-  for (const double loss : backend::to_host<double>(context, execution->losses())) sum += loss;
+  for (const double loss : backend::to_host<double>(model.context, execution->losses())) sum += loss;
   return sum / static_cast<double>(golden.valid_targets());
 }
 

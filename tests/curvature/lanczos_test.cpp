@@ -28,14 +28,15 @@ struct Space {
     return backend::to_host<T>(context, basis.view(0).worker_range(lane, 1));
   }
 
-  backend::Context context{2};
+  mutable backend::Context context{2};
   backend::Arena<T> basis;
 };
 
 // Multiplies with a matrix given by its rows. The lanes hold one vector without padding inside.
 template <class T>
-SymmetricOperator<T> product_with(const std::vector<std::vector<double>>& matrix) {
-  return [matrix](backend::View<const T> v, backend::View<T> product) {
+SymmetricOperator<T> product_with(backend::Context& context,
+                                  const std::vector<std::vector<double>>& matrix) {
+  return [&context, matrix](backend::View<const T> v, backend::View<T> product) {
     const std::vector<T> x = backend::to_host<T>(context, v);
     std::vector<T> y(x.size());
     for (size_t i = 0; i < matrix.size(); ++i) {
@@ -62,7 +63,7 @@ TEST(Lanczos, FindsAllEigenvaluesOfASmallOperator) {
   Space<double> space(5, 6);
   space.set(0, start);
   const auto found = lanczos<double>(
-      space.context, product_with<double>(diagonal_matrix(eigenvalues)), 5, space.basis);
+      space.context, product_with<double>(space.context, diagonal_matrix(eigenvalues)), 5, space.basis);
   ASSERT_TRUE(found.has_value());
   const std::vector<RitzValue> ritz = ritz_values(*found);
   ASSERT_EQ(ritz.size(), 5U);
@@ -86,7 +87,7 @@ TEST(Lanczos, ResidualsAreNotBelowTheRoundingOfTheirType) {
   Space<float> space(kSize, kSteps + 1);
   space.set(0, std::vector<float>(kSize, 1));
   const Tridiagonal found =
-      lanczos<float>(space.context, product_with<float>(matrix), kSteps, space.basis).value();
+      lanczos<float>(space.context, product_with<float>(space.context, matrix), kSteps, space.basis).value();
   for (const RitzValue& value : ritz_values(found)) {
     EXPECT_GE(value.residual, std::numeric_limits<float>::epsilon() * eigenvalues[0]);
     double distance = 1;
@@ -112,7 +113,7 @@ TEST(Lanczos, FindsTheOuterEigenvaluesFirstAndBoundsTheirError) {
   for (int64_t i = 0; i < kSize; ++i) start[i] = static_cast<float>(stream.normal(i));
   space.set(0, start);
   const auto found =
-      lanczos<float>(space.context, product_with<float>(matrix), kSteps, space.basis);
+      lanczos<float>(space.context, product_with<float>(space.context, matrix), kSteps, space.basis);
   const std::vector<RitzValue> ritz = ritz_values(found.value());
   const auto eigenvalue = [](int64_t k) {
     return 2 - 2 * std::cos(M_PI * static_cast<double>(k) / (kSize + 1));
@@ -161,7 +162,7 @@ TEST(Lanczos, StopsWhereTheSubspaceIsExhausted) {
   Space<double> space(4, 5);
   space.set(0, {1, 1, 0, 0});
   const auto found = lanczos<double>(
-      space.context, product_with<double>(diagonal_matrix({2, 5, 7, 9})), 4, space.basis);
+      space.context, product_with<double>(space.context, diagonal_matrix({2, 5, 7, 9})), 4, space.basis);
   const std::vector<RitzValue> ritz = ritz_values(found.value());
   ASSERT_EQ(ritz.size(), 2U);
   EXPECT_NEAR(ritz[0].value, 2, 1e-13);
@@ -175,12 +176,12 @@ TEST(Lanczos, StopsWhenAskedAndRefusesZeroAndNan) {
                    space.context, [](auto, auto) { return false; }, 2, space.basis)
                    .has_value());
   expect_error(ErrorKind::kNumeric, {"Lanczos vector 0"}, [&] {
-    lanczos<double>(space.context, product_with<double>(diagonal_matrix({1, NAN, 1})), 2,
+    lanczos<double>(space.context, product_with<double>(space.context, diagonal_matrix({1, NAN, 1})), 2,
                     space.basis);
   });
   space.set(0, {0, 0, 0});
   expect_error(ErrorKind::kInternal, {"norm 0"}, [&] {
-    lanczos<double>(space.context, product_with<double>(diagonal_matrix({1, 1, 1})), 2,
+    lanczos<double>(space.context, product_with<double>(space.context, diagonal_matrix({1, 1, 1})), 2,
                     space.basis);
   });
 }

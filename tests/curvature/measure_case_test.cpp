@@ -35,7 +35,7 @@ struct SequenceGradients {
       golden::parameters_from_host(zeros, gradient);
       execution->set_batch(1, sequence.inputs.data(), sequence.targets.data());
       execution->run_losses_and_gradients(Vector{1.0 / static_cast<double>(kContext)});
-      const Vector all = backend::to_host<double>(context, execution->losses());
+      const Vector all = backend::to_host<double>(small.context, execution->losses());
       losses.push_back(std::accumulate(all.begin(), all.end(), 0.0) / kContext);
       gradients.push_back(golden::parameters_to_host(gradient));
     }
@@ -196,10 +196,10 @@ TEST(MeasuredCase, IsTheSameBitsAgain) {
   const DataCase data(small.cache, small.settings, DataCaseKind::kUnseen);
   MeasureOptions options;
   options.random_samples = 3;
-  const auto weights = backend::to_host<float>(context, small.weights.all());
+  const auto weights = backend::to_host<float>(small.context, small.weights.all());
   const CaseResult first = small.measure(data, options);
   expect_same(small.measure(data, options), first, 0);
-  EXPECT_EQ(backend::to_host<float>(context, small.weights.all()), weights);
+  EXPECT_EQ(backend::to_host<float>(small.context, small.weights.all()), weights);
 }
 
 TEST(MeasuredCase, TakesOwnDirectionsAndRecordsZeroOnes) {

@@ -83,7 +83,7 @@ std::vector<double> parameters_to_host(const backend::Arena<S>& arena, int plane
   for (size_t i = 0; i < arena.layout().slots().size(); ++i) {
     const tensor::View<S> view = arena.view(static_cast<int>(i)).worker_range(worker, 1);
     std::vector<num::Plane<S>> host(view.size());
-    backend::copy_to_host<S>(context, view, plane, host.data());
+    backend::copy_to_host<S>(arena.context(), view, plane, host.data());
     all.insert(all.end(), host.begin(), host.end());
   }
   return all;
@@ -97,7 +97,7 @@ void parameters_from_host(const std::vector<double>& all, backend::Arena<S>& are
     const tensor::View<S> view = arena.view(static_cast<int>(i)).worker_range(worker, 1);
     std::vector<num::Plane<S>> host(view.size());
     for (auto& x : host) x = static_cast<num::Plane<S>>(all.at(next++));
-    backend::copy_from_host<S>(context, host.data(), plane, view);
+    backend::copy_from_host<S>(arena.context(), host.data(), plane, view);
   }
 }
 

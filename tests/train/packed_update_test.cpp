@@ -72,8 +72,11 @@ class OrdinaryModels {
     if (before) mix(decentralized.topology, position);
     for (size_t n = 0; n < models_.size(); ++n) {
       TrainedModel<T>& trained = models_[n]->trained;
-      trained.optimizer.update(models_[n]->context, lr, position.step, {scales[n]},
-                               trained.gradients, trained.weights);
+      backend::Context& context = models_[n]->context;
+      const backend::Tensor<double> scale(context, 1, 1, 1);
+      backend::copy_from_host<double>(context, &scales[n], 0, scale);
+      trained.optimizer.update(context, lr, position.step, {scale, {}}, trained.gradients,
+                               trained.weights);
     }
     if (!before) mix(decentralized.topology, position);
   }
@@ -223,7 +226,7 @@ TEST(PackedUpdates, StopBeforeAnyWorkerChangesWhenOnlyAGradientIsNotFinite) {
   const auto fill = [&](int slot, float value) {
     const auto view = updater.trained.weights.view(slot).worker_range(1, 1);
     const std::vector<float> values(view.size(), value);
-    backend::copy_from_host<float>(context, values.data(), 0, view);
+    backend::copy_from_host<float>(updater.context, values.data(), 0, view);
   };
   fill(parameters.blocks[0].gate_proj, 0);
   fill(parameters.blocks[0].up_proj, 1e30F);
@@ -252,7 +255,7 @@ TEST(PackedUpdates, PaddingStaysZero) {
     for (int64_t i = 0; i < slot.size(); ++i) is_padding[static_cast<size_t>(slot.offset + i)] = 0;
   }
   auto memory = memory_of(updater.trained);
-  memory.push_back(backend::to_host<float>(context, updater.trained.gradients.all()));
+  memory.push_back(backend::to_host<float>(updater.context, updater.trained.gradients.all()));
   int64_t padding = 0;
   for (const std::vector<float>& arena : memory) {
     for (size_t i = 0; i < arena.size(); ++i) {

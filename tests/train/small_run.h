@@ -113,9 +113,9 @@ void plant(backend::Arena<T>& arena, const char* name, int64_t worker, T value) 
   const auto& slots = arena.layout().slots();
   const int slot = static_cast<int>(arena.layout().find(name) - slots.data());
   const auto view = arena.view(slot).worker_range(worker, 1);
-  std::vector<T> values = backend::to_host<T>(context, view);
+  std::vector<T> values = backend::to_host<T>(arena.context(), view);
   values[3] = value;
-  backend::copy_from_host<T>(context, values.data(), 0, view);
+  backend::copy_from_host<T>(arena.context(), values.data(), 0, view);
 }
 
 // Overwrites a number of a float32 tensor in a file; save functions would refuse to write such a

@@ -64,6 +64,7 @@ struct Updater {
 // Everything in a training that an update may change, padding included.
 template <class T>
 std::vector<std::vector<T>> memory_of(TrainedModel<T>& trained) {
+  backend::Context& context = trained.weights.context();
   return {backend::to_host<T>(context, trained.weights.all()),
           backend::to_host<T>(context, trained.optimizer.first_moments().all()),
           backend::to_host<T>(context, trained.optimizer.second_moments().all())};
