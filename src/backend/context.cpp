@@ -27,23 +27,29 @@ Context::Context(const Context& parent, Lane)
       measuring_(parent.measuring_),
       workspace_(device_) {}
 
-void Context::prepare_lanes() {
+void Context::begin_lanes() {
   while (static_cast<int>(lanes_.size()) < threads_) {
     lanes_.push_back(std::unique_ptr<Context>(new Context(*this, Lane{})));
-    if (measuring_) lanes_.back()->workspace_.set_measuring(true);
+  }
+  for (int i = 0; i < threads_; ++i) {
+    lane(i).workspace_.borrow(workspace_.part(i, threads_));
+    lane(i).set_measuring(measuring_);
   }
 }
 
-void Context::collect_lanes() {
+void Context::end_lanes() {
   for (const std::unique_ptr<Context>& lane : lanes_) {
     counters_ += std::exchange(lane->counters_, {});
+    lane->workspace_.borrow({});
   }
+  if (!measuring_) return;
+  Workspace::Scope scope(workspace_);
+  for (int i = 0; i < threads_; ++i) scope.take<char>(lane(0).workspace_.most_used());
 }
 
 void Context::set_measuring(bool measuring) {
   measuring_ = measuring;
   workspace_.set_measuring(measuring);
-  for (const std::unique_ptr<Context>& lane : lanes_) lane->set_measuring(measuring);
 }
 
 Context::Measurement::Measurement(Context& context)
@@ -58,10 +64,6 @@ Context::Measurement::~Measurement() noexcept(false) {
   context_.counters_ = counters_;
   if (std::uncaught_exceptions() > exceptions_) return;
   context_.workspace_.reserve(context_.workspace_.most_used());
-  // Any lane may get the largest piece of work; only the first was measured.
-  for (const std::unique_ptr<Context>& lane : context_.lanes_) {
-    lane->workspace_.reserve(context_.lanes_[0]->workspace_.most_used());
-  }
 }
 
 }  // namespace saddle::backend

@@ -40,6 +40,15 @@ class Workspace {
   // Makes sure that `bytes` can be taken without an allocation.
   void reserve(int64_t bytes);
 
+  // What is left of the memory in use, in `shares` equal parts of whole alignments: part i.
+  struct Part {
+    char* base = nullptr;
+    int64_t bytes = 0;
+  };
+  Part part(int64_t i, int64_t shares) const;
+  // Takes from a part of another workspace first; an empty part ends this. Not while in use.
+  void borrow(Part part);
+
   // Until the next call: with `measuring`, take() only records the sizes, and returns addresses
   // that nobody may use. most_used() is the largest total size since.
   void set_measuring(bool measuring);
@@ -67,12 +76,16 @@ class Workspace {
 
  private:
   void* take(int64_t bytes);
-  // Replaces several blocks, if they were needed before, by one of their total size.
+  // The memory to take from: what is borrowed, then the own blocks.
+  size_t places() const { return blocks_.size() + 1; }
+  Part place(size_t i) const;
+  // Replaces several own blocks, if they were needed before, by one of their total size.
   void join_blocks();
 
   std::shared_ptr<Device> device_;
+  Part borrowed_;
   std::vector<Memory> blocks_;
-  size_t block_ = 0;  // the block in use
+  size_t block_ = 0;  // the place in use
   int64_t used_ = 0;  // its bytes in use
   int64_t most_used_ = 0;
   int depth_ = 0;
@@ -105,13 +118,15 @@ class Context {
   Profile* profile() const { return profile_; }
   void set_profile(Profile* profile) { profile_ = profile; }
 
-  // A context for one thread inside a loop that is shared among threads: it has its own scratch
-  // memory and counters, and its operations run on the calling thread. `thread` is in
-  // [0, threads()); there must be no first call for a thread inside such a loop: prepare_lanes().
+  // A context for one thread inside a loop that is shared among threads: it has its own
+  // counters, its scratch memory begins with a share of what is left of this context's, and its
+  // operations run on the calling thread. `thread` is in [0, threads()).
   Context& lane(int thread) { return *lanes_[static_cast<size_t>(thread)]; }
-  void prepare_lanes();
-  // Adds the counters of the lanes to those of this context.
-  void collect_lanes();
+  // Before such a loop.
+  void begin_lanes();
+  // After it: adds the counters of the lanes to those of this context, and when measuring, what all
+  // lanes need if each needs what the first one took.
+  void end_lanes();
   bool is_lane() const { return is_lane_; }
 
   // While true, operations compute nothing: they only take scratch memory and count.

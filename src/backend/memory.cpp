@@ -62,6 +62,32 @@ void Workspace::set_measuring(bool measuring) {
   if (measuring) most_used_ = 0;
 }
 
+Workspace::Part Workspace::place(size_t i) const {
+  if (i == 0) return borrowed_;
+  const Memory& block = blocks_[i - 1];
+  return {static_cast<char*>(block.get()), block.bytes()};
+}
+
+Workspace::Part Workspace::part(int64_t i, int64_t shares) const {
+  if (measuring_ || block_ >= places()) return {};
+  size_t at = block_;
+  int64_t used = used_;
+  if (at == 0 && place(0).bytes == 0 && places() > 1) {  // nothing is in use
+    at = 1;
+    used = 0;
+  }
+  const Part all = place(at);
+  const int64_t share =
+      std::max<int64_t>(0, all.bytes - used) / shares / kMemoryAlignment * kMemoryAlignment;
+  if (share == 0) return {};
+  return {all.base + used + i * share, share};
+}
+
+void Workspace::borrow(Part part) {
+  if (depth_ != 0) fail(ErrorKind::kInternal, "scratch memory is lent while it is in use");
+  borrowed_ = part;
+}
+
 void* Workspace::take(int64_t bytes) {
   const int64_t rounded = (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
   if (measuring_) {
@@ -69,12 +95,12 @@ void* Workspace::take(int64_t bytes) {
     most_used_ = std::max(most_used_, used_);
     return measured_memory;
   }
-  while (block_ < blocks_.size() && used_ + rounded > blocks_[block_].bytes()) {
+  while (block_ < places() && used_ + rounded > place(block_).bytes) {
     ++block_;
     used_ = 0;
   }
-  if (block_ == blocks_.size()) blocks_.emplace_back(device_, std::max(rounded, kMemoryAlignment));
-  void* address = static_cast<char*>(blocks_[block_].get()) + used_;
+  if (block_ == places()) blocks_.emplace_back(device_, std::max(rounded, kMemoryAlignment));
+  void* address = place(block_).base + used_;
   used_ += rounded;
   return address;
 }

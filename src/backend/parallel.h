@@ -59,10 +59,10 @@ void parallel_tasks(Context& context, int64_t count, Fn&& fn) {
     for (int64_t i = 0; i < count; ++i) fn(context, i);
     return;
   }
-  context.prepare_lanes();
+  context.begin_lanes();
   if (context.measuring()) {
     for (int64_t i = 0; i < count; ++i) fn(context.lane(0), i);
-    context.collect_lanes();
+    context.end_lanes();
     return;
   }
   FirstException first;
@@ -75,7 +75,7 @@ void parallel_tasks(Context& context, int64_t count, Fn&& fn) {
       first.guard([&] { fn(lane, i); });
     }
   }
-  context.collect_lanes();
+  context.end_lanes();
   first.rethrow();
 }
 
