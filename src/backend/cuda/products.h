@@ -1,0 +1,48 @@
+// Products of ordinary matrices by cuBLASLt. Everything that a call needs besides its operands is
+// made when its shape first occurs, and kept.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "backend/gemm_call.h"
+
+namespace saddle::backend::cuda {
+
+class Products {
+ public:
+  explicit Products(cudaStream_t stream);
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+  ~Products();
+
+  // Queues the products of a call. Strict: float is not computed in TF32.
+  template <class T>
+  void multiply(const GemmCall<T>& call);
+
+  int64_t library_calls() const { return calls_; }
+
+ private:
+  // What the library makes for a shape.
+  struct Shape;
+  template <class T>
+  Shape& shape_for(const GemmCall<T>& call, const GemmLevel& batch);
+  template <class T>
+  void multiply_level(const GemmCall<T>& call, const GemmLevel& batch);
+
+  // A shape: size of the type, operations, sizes, distances, batch, alignment, whether C is read.
+  using Key = std::tuple<size_t, bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                         int64_t, int64_t, int64_t, int64_t, int64_t, bool>;
+
+  cudaStream_t stream_;
+  cublasLtHandle_t handle_ = nullptr;
+  void* workspace_ = nullptr;
+  size_t workspace_bytes_ = 0;
+  std::map<Key, std::unique_ptr<Shape>> shapes_;
+  int64_t calls_ = 0;
+};
+
+}  // namespace saddle::backend::cuda

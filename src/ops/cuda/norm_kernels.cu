@@ -1,0 +1,8 @@
+#include "ops/cuda/kernels.h"
+#include "ops/rmsnorm_rows.h"
+
+void saddle::ops::cuda::add_norm_kernels(KernelTable& table) {
+  add_forward_kernels<NormRow, ResidualNormRow>(table);
+  add_adjoint_kernels<NormAdjointRows, NormGainColumn>(table);
+  add_real_kernels<NormSecondOrderRow>(table);
+}
