@@ -50,12 +50,15 @@ function(saddle_room name)
   endif()
 endfunction()
 
-# saddle_tests(NAME [RUNS_PROGRAM] [ALONE] [USES target...]): one test program from tests/NAME, whose
-# cases ctest runs under the label NAME. RUNS_PROGRAM: they start the program saddle. ALONE: no other
-# test runs at the same time.
+# saddle_tests(NAME [RUNS_PROGRAM] [ALONE] [SOURCES pattern] [USES target...]): one test program from
+# tests/NAME, whose cases ctest runs under the label NAME. RUNS_PROGRAM: they start the program saddle.
+# ALONE: no other test runs at the same time. SOURCES: files of tests/NAME, by default every .cpp.
 function(saddle_tests name)
-  cmake_parse_arguments(TESTS "RUNS_PROGRAM;ALONE" "" "USES" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp)
+  cmake_parse_arguments(TESTS "RUNS_PROGRAM;ALONE" "SOURCES" "USES" ${ARGN})
+  if(NOT TESTS_SOURCES)
+    set(TESTS_SOURCES *.cpp)
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/${TESTS_SOURCES})
   if(NOT sources)
     return()
   endif()
