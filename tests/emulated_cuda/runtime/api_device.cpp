@@ -132,10 +132,10 @@ const char* cudaGetErrorName(cudaError_t error) {
   return emulated::error_name(error);
 }
 
-// The reason that is known, if the error is the last one.
+// The reason that is known, if this was the code of the last failure.
 const char* cudaGetErrorString(cudaError_t error) {
   const std::lock_guard lock(device().mutex);
-  const bool known = error != cudaSuccess && error == device().last_error;
+  const bool known = error != cudaSuccess && error == device().why_code;
   return known && !device().why.empty() ? device().why.c_str() : emulated::error_name(error);
 }
 

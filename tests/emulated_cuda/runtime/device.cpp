@@ -248,7 +248,7 @@ void Device::reset() {
   std::erase_if(streams_, [](const CUstream_st& s) { return s.destroyed; });
   for (const cudaEvent_t event : events) event->state->completed = event->state->recorded;
   failure = {};
-  last_error = cudaSuccess;
+  last_error = why_code = cudaSuccess;
   why.clear();
   counters = {};
   order = 0;

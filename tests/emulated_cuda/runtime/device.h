@@ -107,8 +107,9 @@ class Device {
   std::set<cudaEvent_t> events;               // that exist
   std::map<const void*, int> dynamic_shared;  // that kernels may ask for
   cudaError_t last_error = cudaSuccess;
-  std::string why;  // the last refusal or failure, for control.h
-  Status failure;   // of the device, permanent
+  std::string why;                     // the last refusal or failure, for control.h
+  cudaError_t why_code = cudaSuccess;  // and its code, if it was one of the runtime
+  Status failure;                      // of the device, permanent
 
  private:
   template <class Function>
@@ -133,7 +134,7 @@ cudaError_t Device::locked(Function function) {
   Status status = failure;
   if (status.ok()) status = function(*this);
   if (!status.ok() && status.code != cudaErrorNotReady) {
-    last_error = status.code;
+    last_error = why_code = status.code;
     why = status.why;
   }
   return status.code;

@@ -28,7 +28,7 @@ size_t rounded_up(size_t bytes, size_t unit) {
   saddle::fail(saddle::ErrorKind::kDevice, "emulated CUDA: {}: {}", what, std::strerror(errno));
 }
 
-bool is_unwritten(const char* begin, const char* end) {
+[[maybe_unused]] bool is_unwritten(const char* begin, const char* end) {
   for (; begin != end; ++begin) {
     if (*begin != kUnwritten) return false;
   }
