@@ -36,6 +36,7 @@ endfunction()
 function(saddle_room name)
   cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX /cuda/)  # compiled where CUDA, or its emulation, is used
   list(TRANSFORM ROOM_USES PREPEND saddle_)
   if(sources)
     add_library(saddle_${name} STATIC ${sources})

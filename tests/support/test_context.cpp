@@ -1,0 +1,35 @@
+#include "support/test_context.h"
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "backend/cuda/cuda_device.h"
+#include "base/error.h"
+#include "ops/cuda/kernels.h"
+
+namespace saddle {
+namespace {
+
+std::string device_of_tests() {
+  const char* name = std::getenv("SADDLE_TEST_DEVICE");
+  const std::string device = name == nullptr ? "cpu" : name;
+  if (device != "cpu" && device != "emulated") {
+    fail(ErrorKind::kUsage, "SADDLE_TEST_DEVICE is '{}': expected cpu or emulated", device);
+  }
+  return device;
+}
+
+}  // namespace
+
+bool tests_the_processor() {
+  return device_of_tests() == "cpu";
+}
+
+backend::Context test_context(int threads) {
+  if (tests_the_processor()) return backend::Context(threads);
+  return backend::Context(
+      std::make_shared<backend::cuda::CudaDevice>(0, ops::cuda::all_kernels()));
+}
+
+}  // namespace saddle
