@@ -51,11 +51,16 @@ function(saddle_room name)
   endif()
 endfunction()
 
-# saddle_tests(NAME [RUNS_PROGRAM] [ALONE] [SOURCES pattern] [USES target...]): one test program from
-# tests/NAME, whose cases ctest runs under the label NAME. RUNS_PROGRAM: they start the program saddle.
-# ALONE: no other test runs at the same time. SOURCES: files of tests/NAME, by default every .cpp.
+# saddle_tests(NAME [RUNS_PROGRAM] [ALONE] [DEVICES] [SOURCES pattern] [USES target...]): one test
+# program from tests/NAME, whose cases ctest runs under the label NAME. RUNS_PROGRAM: they start the
+# program saddle. ALONE: no other test runs at the same time. DEVICES: ctest runs the cases a second
+# time on the emulated device (support/test_context.h), label emulated. SOURCES: files of tests/NAME,
+# by default every .cpp.
 function(saddle_tests name)
-  cmake_parse_arguments(TESTS "RUNS_PROGRAM;ALONE" "SOURCES" "USES" ${ARGN})
+  cmake_parse_arguments(TESTS "RUNS_PROGRAM;ALONE;DEVICES" "SOURCES" "USES" ${ARGN})
+  if(TESTS_DEVICES)
+    list(APPEND TESTS_USES saddle_test_device)
+  endif()
   if(NOT TESTS_SOURCES)
     set(TESTS_SOURCES *.cpp)
   endif()
@@ -77,4 +82,9 @@ function(saddle_tests name)
   endif()
   gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS ${name} TIMEOUT 600 RUN_SERIAL "${TESTS_ALONE}")
+  if(TESTS_DEVICES)
+    gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+      TEST_PREFIX emulated. TEST_LIST ${name}_emulated
+      PROPERTIES LABELS emulated TIMEOUT 600 ENVIRONMENT SADDLE_TEST_DEVICE=emulated)
+  endif()
 endfunction()

@@ -11,6 +11,7 @@
 #include "ops/linear.h"
 #include "ops/reduce.h"
 #include "ops/tensors.h"
+#include "support/test_context.h"
 
 namespace saddle::curvature {
 namespace {
@@ -63,7 +64,7 @@ class SoftmaxRegression : public ::testing::Test {
   Vector table_ = numbers(kClasses * kFeatures, 2);
   Vector u_ = numbers(kClasses * kFeatures, 3);
   Vector v_ = numbers(kClasses * kFeatures, 4);
-  Context context_{1};
+  Context context_ = test_context(1);
 
   static Vector numbers(int64_t count, uint64_t seed) {
     const RandomStream random(seed, RandomPurpose::kTest);
@@ -152,7 +153,7 @@ class BilinearForm : public ::testing::Test {
  protected:
   static constexpr int64_t kIn = 3, kOut = 2, kPlaces = 4;
   static constexpr size_t kX = kPlaces * kIn, kW = kOut * kIn;
-  Context context_{1};
+  Context context_ = test_context(1);
   Vector c_ = host(kPlaces, kOut, 1), x_ = host(kPlaces, kIn, 2), w_ = host(kOut, kIn, 3),
          x_tan_ = host(kPlaces, kIn, 4), w_tan_ = host(kOut, kIn, 5);
 

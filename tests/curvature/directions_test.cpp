@@ -12,6 +12,7 @@
 #include "model/parameters.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
+#include "support/test_context.h"
 
 namespace saddle::curvature {
 namespace {
@@ -56,7 +57,7 @@ config::ModelSettings odd_model() {
 
 template <class T>
 std::vector<double> random_lane(int threads, int64_t k, int64_t lane, double* padding) {
-  backend::Context context(threads);
+  backend::Context context = test_context(threads);
   const model::Parameters parameters(odd_model());
   backend::Arena<T> directions(context, parameters.layout, 3);
   write_random_direction<T>(context, 42, k, directions, lane);

@@ -11,6 +11,7 @@
 #include "model/execution.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
+#include "support/test_context.h"
 
 namespace saddle::curvature {
 
@@ -25,7 +26,7 @@ inline bool go_on(int64_t /*done*/, int64_t /*total*/) {
 template <class T>
 struct GoldenModel {
   explicit GoldenModel(const golden::Case& golden, int threads = 1)
-      : context(threads), weights(context, model::Parameters(golden.model).layout, 1) {
+      : context(test_context(threads)), weights(context, model::Parameters(golden.model).layout, 1) {
     golden::load_weights(golden, context, weights);
   }
   backend::Context context;

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "support/expect_error.h"
+#include "support/test_context.h"
 
 namespace saddle::curvature {
 namespace {
@@ -28,7 +29,7 @@ struct Space {
     return backend::to_host<T>(context, basis.view(0).worker_range(lane, 1));
   }
 
-  mutable backend::Context context{2};
+  mutable backend::Context context = test_context(2);
   backend::Arena<T> basis;
 };
 

@@ -11,6 +11,7 @@
 #include "model/parameters.h"
 #include "ops/cross_entropy_row.h"
 #include "support/golden.h"
+#include "support/test_context.h"
 
 namespace saddle::model {
 namespace {
@@ -56,7 +57,7 @@ template <class T>
 class ModelRun {
  public:
   ModelRun(int64_t workers, int threads)
-      : context(threads),
+      : context(test_context(threads)),
         model(small_model()),
         parameters(model),
         weights(context, parameters.layout, workers),
@@ -282,7 +283,7 @@ TEST(Execution, CurvatureAgreesWithSecondDifferences) {
 }
 
 TEST(InitialWeights, FollowTheStatedDistribution) {
-  backend::Context context(2);
+  backend::Context context = test_context(2);
   config::ModelSettings model = small_model();
   model.vocab_size = 2000;
   const Parameters parameters(model);

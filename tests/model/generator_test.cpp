@@ -11,6 +11,7 @@
 #include "support/difference.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
+#include "support/test_context.h"
 
 namespace saddle::model {
 namespace {
@@ -61,7 +62,7 @@ std::vector<T> generator_logits(Generator<T>& generator, const std::vector<int32
 // the rounding observed in float64. Position by position, in pieces, and all at once, with 600
 // positions: several chunks of attention and of the generator.
 TEST(Generator, LogitsEqualTheReferenceInFloat64AtAllPositions) {
-  backend::Context context(2);
+  backend::Context context = test_context(2);
   const backend::Arena<double> arena = weights<double>(context);
   const std::vector<int32_t> tokens = random_tokens(kModel.context_length);
   const std::vector<double> expected = reference_logits(context, arena, tokens);
@@ -75,7 +76,7 @@ TEST(Generator, LogitsEqualTheReferenceInFloat64AtAllPositions) {
 
 // 24 bits: 1e-7 of values up to 20, through two blocks and their sums.
 TEST(Generator, LogitsEqualTheReferenceInFloat32) {
-  backend::Context context(2);
+  backend::Context context = test_context(2);
   const backend::Arena<float> arena = weights<float>(context);
   const std::vector<int32_t> tokens = random_tokens(kModel.context_length);
   Generator<float> generator(context, kModel, arena);
@@ -85,7 +86,7 @@ TEST(Generator, LogitsEqualTheReferenceInFloat32) {
 }
 
 TEST(Generator, LogitsOfSomePositionsArePartOfAllLogits) {
-  backend::Context context(1);
+  backend::Context context = test_context(1);
   const backend::Arena<double> arena = weights<double>(context);
   Generator<double> generator(context, kModel, arena);
   const std::vector<double> all = generator_logits(generator, random_tokens(20), 20);
@@ -96,7 +97,7 @@ TEST(Generator, LogitsOfSomePositionsArePartOfAllLogits) {
 }
 
 TEST(Generator, RefusesWhatDoesNotFit) {
-  backend::Context context(1);
+  backend::Context context = test_context(1);
   const backend::Arena<float> arena = weights<float>(context);
   Generator<float> generator(context, kModel, arena);
   const auto append = [&](const std::vector<int32_t>& tokens) { generator.append(tokens); };

@@ -6,6 +6,7 @@
 #include "model/execution.h"
 #include "model/reference.h"
 #include "support/golden.h"
+#include "support/test_context.h"
 
 namespace saddle::model {
 namespace {
@@ -21,7 +22,7 @@ struct GoldenRun {
 // for dual numbers.
 template <class S>
 GoldenRun run(const golden::Case& golden, bool compile, const std::vector<double>& direction = {}) {
-  backend::Context context(2);
+  backend::Context context = test_context(2);
   const Parameters parameters(golden.model);
   backend::Arena<S> weights(context, parameters.layout, 1);
   backend::Arena<S> gradients(context, parameters.layout, 1);
@@ -114,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Golden,
 template <class T>
 void compare_logits(const char* name, double tolerance) {
   const golden::Case golden = golden::load(name);
-  backend::Context context(1);
+  backend::Context context = test_context(1);
   const Parameters parameters(golden.model);
   backend::Arena<T> weights(context, parameters.layout, 1);
   golden::load_weights(golden, context, weights);

@@ -22,6 +22,7 @@
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/temporary_directory.h"
+#include "support/test_context.h"
 
 namespace saddle::model {
 namespace {
@@ -107,7 +108,7 @@ class HuggingFace : public ::testing::Test {
   TemporaryDirectory scratch_;
   Path folder_ = scratch_ / "folder";
   Path imported_ = scratch_ / "imported.safetensors";
-  backend::Context context_{1};
+  backend::Context context_ = test_context(1);
   backend::Arena<float> weights_ = random_weights(context_);
   HuggingFaceTokenizer tokenizer_{.model_file = {},
                                   .bos_id = 1,

@@ -9,6 +9,7 @@
 #include "support/golden.h"
 #include "train/small_run.h"
 #include "train/update.h"
+#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {
@@ -44,7 +45,7 @@ TEST(Autocast, SmallUpdatesMoveEveryWeight) {
   settings.optimizer.lr = 1e-5;
   settings.optimizer.weight_decay = 0;
   settings.optimizer.eps = 1e-30;  // so that small gradients count like large ones
-  backend::Context context(kThreads);
+  backend::Context context = test_context(kThreads);
   TrainedModel<float> trained(context, settings, 1);
   // Ones with random signs, so that no two channels are alike; gains are 1.
   std::vector<double> before = golden::parameters_to_host(trained.weights);
@@ -95,7 +96,7 @@ TEST(Autocast, GradientsStayWithinFivePercentOfFloat) {
   settings.optimizer.lr = 5e-3;
   for (const bool compile : {true, false}) {
     settings.runtime.compile = compile;
-    backend::Context context(kThreads);
+    backend::Context context = test_context(kThreads);
     TrainedModel<float> trained(context, settings, 1);
     model::set_initial_weights<float>(context, settings.model, 7, trained.weights);
     const double first = error_of_autocast(settings, context, trained);

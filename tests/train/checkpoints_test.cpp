@@ -8,6 +8,7 @@
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "train/small_run.h"
+#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {
@@ -76,7 +77,7 @@ template <class T>
 void check_round_trip(int64_t workers) {
   const TemporaryDirectory directory;
   const config::Settings settings = small_settings(directory.path());
-  backend::Context context(1);
+  backend::Context context = test_context(1);
   TrainedModel<T> written(context, settings, workers);
   uint64_t seed = 1;
   const auto randomize = [&](backend::Arena<T>& arena) {
@@ -128,7 +129,7 @@ TEST(StateFile, ReadsBackWhatWasWritten) {
 TEST(Checkpoints, WithNumbersThatAreNotFiniteAreNotWritten) {
   const TemporaryDirectory directory;
   const config::Settings settings = small_settings(directory.path());
-  backend::Context context(1);
+  backend::Context context = test_context(1);
   TrainedModel<double> trained(context, settings, 2);
   const auto save = [&] {
     save_state<double>(directory / "x.state.safetensors", {}, {{"a", 1}}, trained);
@@ -199,7 +200,7 @@ TEST(StateFile, RefusesDamagedCounters) {
 TEST(StateFile, NamesTheFieldsOfAnotherRecipe) {
   const TemporaryDirectory directory;
   config::Settings settings = small_settings(directory.path());
-  backend::Context context(1);
+  backend::Context context = test_context(1);
   const TrainedModel<float> trained(context, settings, 1);
   const Path path = directory / "x.state.safetensors";
   save_state<float>(path, {}, run_recipe(settings, "aaa", 1), trained);

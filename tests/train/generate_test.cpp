@@ -15,6 +15,7 @@
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/run_program.h"
+#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {
@@ -92,7 +93,7 @@ class GenerateText : public ::testing::Test {
   Path checkpoint_ = directory_ / "weights.safetensors";
   config::Settings settings_;
   GenerateOptions options_;
-  backend::Context context_{1};
+  backend::Context context_ = test_context(1);
   backend::Arena<double> weights_;
 };
 

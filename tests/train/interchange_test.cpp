@@ -11,6 +11,7 @@
 #include "train/evaluate_checkpoint.h"
 #include "train/export_weights.h"
 #include "train/small_run.h"
+#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {
@@ -87,7 +88,7 @@ TEST_F(Interchange, TheFolderHasTheTokenizerOfTheModel) {
   const Path tokenizer = data::make_tokenizer(run_.directory.path());
   config::Settings settings = run_.settings;
   settings.model.vocab_size = data::kTinyVocabulary;
-  backend::Context context(1);
+  backend::Context context = test_context(1);
   const backend::Arena<float> zeros(context, model::Parameters(settings.model).layout, 1);
   model::save_weights<float>(file("zeros.safetensors"), zeros, 0, {});
   export_weights(settings, file("zeros.safetensors"), file("folder"), ExportFormat::kHuggingFace,

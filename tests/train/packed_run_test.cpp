@@ -12,6 +12,7 @@
 #include "support/run_program.h"
 #include "train/checkpoints.h"
 #include "train/run_pieces.h"
+#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {
@@ -112,7 +113,7 @@ TEST(PackedRun, KeepsTheAverageTheWorkersAndTheState) {
                        "final.state.safetensors", "node-000/final.safetensors",
                        "node-001/final.safetensors", "node-002/final.safetensors"}));
 
-  backend::Context context(1);
+  backend::Context context = test_context(1);
   for (const std::string name : {"epoch-002", "final"}) {
     const auto state = tensor_bytes(run.file(name + ".state.safetensors"));
     const model::Parameters parameters(run.settings.model);

@@ -8,6 +8,7 @@
 #include "support/expect_error.h"
 #include "train/checkpoints.h"
 #include "train/run_pieces.h"
+#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {
@@ -249,7 +250,7 @@ TEST(Resume, OfARunKilledWhileWritingALine) {
 TEST(Resume, RefusesCountersThatDoNotFit) {
   const SmallRun run;
   const EpochPlan plan(run.settings);
-  backend::Context context(1);
+  backend::Context context = test_context(1);
   const TrainedModel<float> trained(context, run.settings, 1);
   const Path path = run.directory / "x.state.safetensors";
   const auto check = [&](int64_t step, int64_t position, int64_t evaluated) {

@@ -8,6 +8,7 @@
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "train/updater.h"
+#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {
@@ -73,7 +74,7 @@ void compare_with_golden(const char* name, bool compile, const UpdateTolerances&
   settings.runtime.compile = compile;
   settings.training.micro_batch_size = 2;
   settings.optimizer.warmup_fraction = 0;  // at the first of very many tokens the rate is the peak
-  backend::Context context(kThreads);
+  backend::Context context = test_context(kThreads);
   TrainedModel<T> trained(context, settings, 1);
   golden::load_weights(golden, context, trained.weights);
   std::vector<double> before = golden::parameters_to_host(trained.weights);

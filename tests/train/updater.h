@@ -8,6 +8,7 @@
 #include "model/initial_weights.h"
 #include "train/small_run.h"
 #include "train/update.h"
+#include "support/test_context.h"
 
 namespace saddle::train {
 
@@ -52,7 +53,7 @@ inline UpdateBatch batch_of(const UpdateBatch& batch, int64_t worker, int64_t co
 template <class T>
 struct Updater {
   Updater(const config::Settings& settings, int64_t workers, int64_t threads = kThreads)
-      : context(static_cast<int>(threads)), trained(context, settings, workers) {
+      : context(test_context(static_cast<int>(threads))), trained(context, settings, workers) {
     model::set_initial_weights<T>(context, settings.model, 7, trained.weights);
     runner = std::make_unique<UpdateRunner<T>>(context, settings, trained);
   }
