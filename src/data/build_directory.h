@@ -14,16 +14,17 @@ namespace saddle::data {
 // removes that directory unless it was published.
 class BuildDirectory {
  public:
-  // Makes the parent of `target` when missing and takes the lock; an Error when it is taken. A
-  // link stands for the directory that it leads to.
+  // Creates the parent of `target` if it is missing and takes the lock; an Error if another process
+  // holds it. A link stands for the directory that it points to.
   explicit BuildDirectory(const Path& target);
   BuildDirectory(const BuildDirectory&) = delete;
   BuildDirectory& operator=(const BuildDirectory&) = delete;
   ~BuildDirectory();
 
-  // Makes the private directory. First removes those of killed writers, with a line in `log`: the
-  // lock shows that nobody writes there any longer. An Error of kind kData when `target` already
-  // exists and is not an empty directory, of kind kConfig when a file system is mounted there.
+  // Creates the private directory. First removes those of killed writers, with a line in `log`: the
+  // lock shows that nobody is writing to them any more. An Error of kind kData when `target`
+  // already exists and is not an empty directory, of kind kConfig when a file system is mounted
+  // there.
   const Path& create(Log* log);
 
   // Renames the private directory to `target`, and flushes both directories.

@@ -17,8 +17,8 @@ static_assert(std::endian::native == std::endian::little,
 constexpr int64_t kTokenBytes = sizeof(uint16_t);
 constexpr int64_t kVerifyTokens = int64_t{2} << 20;
 
-// The place of the first id at or over the vocabulary, or -1. The maximum alone vectorizes, and the
-// slow search runs only when there is something to find.
+// The position of the first id at or above `vocab_size`, or -1. The maximum alone vectorizes, and
+// the slow search runs only when there is something to find.
 int64_t first_out_of_range(const uint16_t* ids, int64_t count, int64_t vocab_size) {
   uint16_t largest = 0;
   for (int64_t i = 0; i < count; ++i) largest = std::max(largest, ids[i]);

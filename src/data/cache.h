@@ -29,7 +29,7 @@ struct ShardRecord {
   bool operator==(const ShardRecord&) const = default;
 };
 
-// A file of documents that tokens of a split came from.
+// A file of documents that some tokens of a split came from.
 struct SourceRecord {
   std::string name;
   int64_t bytes = 0;
@@ -39,8 +39,8 @@ struct SourceRecord {
 
 struct SplitRecord {
   int64_t tokens = 0;     // the sum over the shards
-  int64_t documents = 0;  // whose tokens are in the split, the last one perhaps cut
-  bool complete = true;   // whether every document of the sources is in it, whole
+  int64_t documents = 0;  // with tokens in the split; the last one may be cut
+  bool complete = true;   // whether it contains every document of the sources in full
   std::map<std::string, int64_t> skipped;  // documents left out, by reason
   std::vector<SourceRecord> sources;       // the files that were read for it, in order
   std::vector<ShardRecord> shards;
@@ -48,8 +48,8 @@ struct SplitRecord {
 };
 
 struct CacheManifest {
-  std::string dataset;   // a name for people, may be empty
-  std::string revision;  // of a published dataset, may be empty
+  std::string dataset;   // a name for human readers; may be empty
+  std::string revision;  // of a published dataset; may be empty
   std::string tokenizer_sha256;
   int64_t vocab_size = 0;
   int64_t eos_id = 0;
@@ -66,8 +66,8 @@ struct CacheManifest {
   }
 };
 
-// The manifest as it is stored, with `identity`, the SHA-256 of the canonical JSON of all the rest,
-// computed here.
+// The manifest as it is stored. Its `identity`, the SHA-256 of the canonical JSON of everything
+// else, is computed here.
 Json manifest_to_json(const CacheManifest& manifest);
 
 // The SHA-256 of the canonical JSON of a manifest without its "identity". Errors: kData when a
@@ -77,7 +77,7 @@ std::string manifest_identity(Json manifest);
 // Checks the version, fields, identity, shard names and token counts of a manifest; an Error of
 // kind kData names `path` and the field.
 CacheManifest manifest_from_json(const Json& json, const Path& path);
-// The same of a file; also kIo.
+// The same for a file; also kIo.
 CacheManifest read_manifest(const Path& path);
 
 // True when `directory` contains a manifest.json.
@@ -97,8 +97,8 @@ class TokenCache {
   int64_t tokens(Split split) const { return manifest_.split(split).tokens; }
   bool validation_complete() const { return manifest_.validation.complete; }
 
-  // Copies the tokens [first, first + count) of the split to `out`. An id at or over the vocabulary
-  // is an Error of kind kData with its shard and byte offset.
+  // Copies the tokens [first, first + count) of the split to `out`. An id at or above the
+  // vocabulary size is an Error of kind kData that gives its shard and byte offset.
   void read(Split split, int64_t first, int64_t count, uint16_t* out) const;
 
   // Reads everything: checksums, then ids. The first fault is an Error of kind kData that names the

@@ -33,8 +33,8 @@ class Trie {
   TrieNode at(size_t place) const {
     return {little_endian(bytes_.substr(place * sizeof(uint32_t), sizeof(uint32_t)))};
   }
-  // A node of which a byte leads out of the trie, or whose value is `values` or more. Nodes that
-  // nothing leads to lead nowhere either in a whole trie, so all of them are looked at.
+  // A node from which some byte leads out of the trie, or whose value is `values` or more. In an
+  // intact trie, nodes that nothing leads to lead nowhere either, so all nodes are checked.
   std::optional<size_t> wrong_node(size_t values) const {
     for (size_t i = 0; i < size(); ++i) {
       const TrieNode node = at(i);

@@ -6,8 +6,8 @@
 
 namespace saddle::data {
 
-// What is wrong with a table that is not empty, or nothing. SentencePiece 0.1.97 follows the
-// numbers in it without checking that they stay inside it.
+// What is wrong with a nonempty table; empty if it is sound. SentencePiece 0.1.97 follows the
+// numbers in it without checking that they stay within the table.
 std::string character_map_fault(std::string_view map);
 
 }  // namespace saddle::data

@@ -34,7 +34,7 @@ void check_revision(const std::string& revision) {
 
 std::string checked_base(std::string url) {
   if (!url.starts_with("https://") && !url.starts_with("http://")) {
-    // Without a scheme it is no URL in which a login would be recognized and hidden.
+    // Without a scheme, a login in it would not be recognized and hidden.
     const size_t login = url.find("://") == std::string::npos ? url.rfind('@') : std::string::npos;
     fail(ErrorKind::kConfig, "data.base_url must begin with https:// (or http://), found \"{}\"",
          login == std::string::npos ? url : "***" + url.substr(login));

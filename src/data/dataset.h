@@ -1,4 +1,4 @@
-// Datasets that prepare knows by name, and how to get their files.
+// The datasets that prepare knows by name, and how to get their files.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct DatasetOptions {
   DownloadOptions download = {};
 };
 
-// A dataset whose files lie at BASE/datasets/REPOSITORY/resolve/REVISION/FOLDER/FILE.
+// A dataset whose files are at BASE/datasets/REPOSITORY/resolve/REVISION/FOLDER/FILE.
 struct PublishedDataset {
   std::string_view name;
   std::string_view repository;
@@ -31,7 +31,7 @@ struct PublishedDataset {
   int64_t validation_files;
 };
 
-// The dataset of that name; an Error of kind kConfig that lists them when there is none.
+// The dataset of that name; if there is none, an Error of kind kConfig that lists those known.
 PublishedDataset find_dataset(const std::string& name);
 
 // c4-train.00000-of-01024.json.gz, ...
@@ -65,7 +65,7 @@ class DatasetFiles : public FileSequence {
   Log* log_;
   std::atomic<bool> cancelled_ = false;
   mutable std::mutex mutex_;
-  std::vector<int64_t> bytes_;  // of each file, 0 when it is not here
+  std::vector<int64_t> bytes_;  // of each file, 0 until it is here
 };
 
 }  // namespace saddle::data

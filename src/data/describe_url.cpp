@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kSha256Digits = 64;
 
-// The ETag of a large file is its SHA-256 in quotes; any other says nothing about its content.
+// The ETag of a large file is its SHA-256 in quotes; any other ETag says nothing about its content.
 std::string sha256_of_etag(std::string etag) {
   std::erase(etag, '"');
   const bool hexadecimal = std::ranges::all_of(

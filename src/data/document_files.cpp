@@ -83,8 +83,8 @@ std::vector<FoundFile> files_of_pattern(const std::string& pattern) {
                : "there is no such file or folder");
 }
 
-// Those that can be read. The others are an error when the entry named one by itself or has no
-// other files; after `zstd -d`, which keeps its input, both are in the folder.
+// Those that can be read. The others are an error if the entry names one individually or matches
+// nothing else; after `zstd -d`, which keeps its input, both are in the folder.
 std::vector<FoundFile> readable(const std::vector<FoundFile>& found,
                                 std::vector<IgnoredFile>* ignored) {
   std::vector<FoundFile> files;

@@ -22,7 +22,7 @@ std::string human_bytes(int64_t bytes) {
   return human_count(static_cast<double>(bytes)) + "B";
 }
 
-// An ETag that stands for the bytes and not only for the meaning (RFC 9110, section 8.8.1).
+// An ETag that identifies the bytes and not only the meaning (RFC 9110, section 8.8.1).
 bool is_strong(const std::string& etag) {
   return etag.starts_with('"');
 }
@@ -31,7 +31,7 @@ std::string named(const DownloadRequest& request) {
   return fmt::format("the download of {}", request.url);
 }
 
-// What is wrong with a file of `bytes` bytes at `path`; empty when it is what was expected.
+// What is wrong with a file of `bytes` bytes at `path`; empty if it is as expected.
 std::string content_fault(const Path& path, int64_t bytes, const DownloadRequest& request) {
   if (request.bytes && bytes != *request.bytes) {
     return fmt::format("expected {} bytes, found {}", *request.bytes, bytes);
@@ -89,7 +89,7 @@ class Download {
 
   std::string public_url() const { return without_logins(request_.url, ""); }
 
-  // Returns when all bytes are there, or `wrong_` says that they cannot be right.
+  // Returns when all bytes have arrived, or `wrong_` says that they cannot be right.
   void fetch() {
     int64_t most = part_.size();
     while (true) {
@@ -196,7 +196,7 @@ class Download {
     next_report_s_ = seconds + kReportInterval_s;
   }
 
-  // Why another attempt is needed; empty when all bytes came. Throws when none would help.
+  // Why another attempt is needed; empty if all bytes arrived. Throws if none would help.
   std::string failure_of(const HttpReply& reply) {
     retry_.check_stop();
     if (!changed_.empty()) return changed_;
@@ -214,7 +214,7 @@ class Download {
       fail(ErrorKind::kIo, "{} failed: {}", named(request_), answer);
     }
     if (reply.end == HttpEnd::kCut) return reply.reason;
-    if (reply.end == HttpEnd::kAborted) {  // by start(): a part that nobody asked for
+    if (reply.end == HttpEnd::kAborted) {  // by start(): a part that was not requested
       return fmt::format("the server answers {} to a request for the whole file", status);
     }
     const std::optional<int64_t>& whole = part_.origin().bytes;
@@ -232,8 +232,8 @@ class Download {
   PartFile part_;
   Retry retry_;
   DownloadResult result_;
-  std::string wrong_;    // what came is not what was expected
-  std::string changed_;  // what is here does not go with what the server has now
+  std::string wrong_;    // what arrived is not what was expected
+  std::string changed_;  // what is here does not match what the server has now
   int64_t wrong_times_ = 0;
   Stopwatch watch_;  // of an attempt
   int64_t watched_from_ = 0;

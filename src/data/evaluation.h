@@ -43,7 +43,7 @@ struct ValidationSubset {
 };
 
 // Draws `subset_blocks` different full blocks by `seed` and reads them, in ascending order; takes
-// all when there are fewer. An Error of kind kData when there is not even one.
+// all if there are fewer. An Error of kind kData if there are none.
 ValidationSubset validation_subset(const TokenCache& cache, int64_t subset_blocks, uint64_t seed,
                                    int64_t context_length);
 

@@ -1,4 +1,4 @@
-// The files that the documents of a split come from, here or elsewhere.
+// The files that the documents of a split come from, local or remote.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,24 @@ class FileSequence {
 
   virtual int64_t count() const = 0;
 
-  // For messages: the path, or the name of a file that may be elsewhere.
+  // For messages: the path, or the name of a file that may be remote.
   virtual std::string name(int64_t index) const = 0;
 
-  // The path of file `index`, which is here and whole when this returns.
+  // The path of file `index`, which is local and complete when this returns.
   virtual Path fetch(int64_t index) = 0;
 
-  // The size of all files, estimated where it is not known; 0 when nothing is known.
+  // The total size of the files, estimated where unknown; 0 when nothing is known.
   virtual int64_t total_bytes() const = 0;
 
-  // Whether file `index` is the one that `record` describes. A file of a published dataset is known
-  // by its name, as its revision says the rest; others are read.
+  // Whether file `index` is the one that `record` describes. A file of a published dataset is
+  // recognized by its name, since the revision determines the rest; other files are read.
   virtual bool matches(int64_t index, const SourceRecord& record) const = 0;
 
   // Ends a fetch() in progress in another thread with an Error, and all later ones.
   virtual void cancel() {}
 };
 
-// Files of this machine. An Error of kind kIo for one that cannot be read.
+// Files on this machine. An Error of kind kIo if one cannot be read.
 class LocalFiles : public FileSequence {
  public:
   explicit LocalFiles(std::vector<Path> paths);

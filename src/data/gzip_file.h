@@ -8,10 +8,10 @@
 namespace saddle::data {
 
 // What is wrong with the first bytes of a file that must be gzip data: "expected gzip data, found
-// "<!DOCTYPE html> ..." (the login page of a network?)". Empty when they are right.
+// "<!DOCTYPE html> ..." (the login page of a network?)". Empty if they are.
 std::string gzip_beginning_fault(const Path& path);
 
-// The same for all of it, which is decompressed.
+// The same for the whole file, which is decompressed.
 std::string gzip_fault(const Path& path);
 
 }  // namespace saddle::data

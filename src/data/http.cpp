@@ -132,7 +132,7 @@ void set(CURL* handle, CURLoption option, Value value) {
 }
 
 // Keeps a write to a closed connection, which the TLS library may try, from ending the process: the
-// signal waits for this thread, and is taken away before others may be delivered again.
+// signal stays pending in this thread and is consumed before signals can be delivered again.
 class NoBrokenPipe {
  public:
   NoBrokenPipe() {
@@ -234,7 +234,7 @@ HttpReply HttpClient::send(const HttpRequest& request) {
   reply.end = end_of(code);
   reply.headers = read_headers(handle);
   reply.reason = state_->error[0] != '\0' ? state_->error.data() : curl_easy_strerror(code);
-  // libcurl shows the proxy, perhaps with a password, that it cannot read.
+  // libcurl's text shows the proxy that it cannot parse, possibly with a password.
   if (reply.reason.starts_with("Unsupported proxy")) {
     reply.end = HttpEnd::kRefused;
     reply.reason = "the proxy that the environment names (https_proxy, ...) is not understood";
@@ -242,7 +242,7 @@ HttpReply HttpClient::send(const HttpRequest& request) {
   curl_off_t wait = 0;
   curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &wait);
   reply.retry_after_s = static_cast<double>(std::max<curl_off_t>(wait, 0));  // a date may be past
-  // A body of no bytes calls nothing above.
+  // An empty body causes no calls above.
   if (reply.end == HttpEnd::kWhole && !request.head && !transfer.started && request.start &&
       !request.start(reply.headers)) {
     reply.end = HttpEnd::kAborted;

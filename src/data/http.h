@@ -17,17 +17,17 @@ struct HttpHeaders {
   std::optional<int64_t> length;        // bytes of this body
   std::optional<int64_t> first;         // of a part of a file: the offset of its first byte
   std::optional<int64_t> total;         // of a part of a file: the bytes of the whole
-  std::string etag;                     // as it was sent, with its quotes; empty when there is none
+  std::string etag;                     // as sent, with its quotes; empty if there is none
   std::optional<int64_t> linked_bytes;  // X-Linked-Size: of the file that a redirect leads to
   std::string linked_etag;              // X-Linked-ETag
-  std::string redirect;                 // where an answer to a HEAD points
+  std::string redirect;                 // where the answer to a HEAD request points
 };
 
 struct HttpRequest {
   std::string url;
-  bool head = false;     // ask for the headers alone; redirects are not followed then
-  int64_t first = 0;     // > 0: ask for the bytes from this offset on
-  std::string if_range;  // the part is only wanted while this is the file's ETag; may be empty
+  bool head = false;     // request only the headers, and follow no redirects
+  int64_t first = 0;     // > 0: request the bytes from this offset on
+  std::string if_range;  // request the part only if this is still the file's ETag; may be empty
   // Called with the headers before the first byte of a body, then with each piece of it; false
   // ends the transfer. send() rethrows their exceptions.
   std::function<bool(const HttpHeaders&)> start;
@@ -35,17 +35,17 @@ struct HttpRequest {
 };
 
 enum class HttpEnd {
-  kWhole,    // the answer came to its end
-  kCut,      // the network failed: it may work when tried again
+  kWhole,    // the answer is complete
+  kCut,      // the network failed: another attempt may work
   kRefused,  // it would fail again: a bad certificate or URL, too many redirects
-  kAborted,  // by start(), receive() or the wish to stop
+  kAborted,  // by start(), receive() or a stop request
 };
 
 struct HttpReply {
   HttpEnd end = HttpEnd::kCut;
   HttpHeaders headers;
   std::string reason;          // of kCut and kRefused, in words
-  double retry_after_s = 0.0;  // that the server asks to wait
+  double retry_after_s = 0.0;  // the wait that the server requests
 };
 
 struct HttpOptions {
@@ -56,7 +56,7 @@ struct HttpOptions {
   std::string certificates;      // a PEM file to trust instead of the system's; may be empty
 };
 
-// Keeps its connection for further requests. For one thread.
+// Keeps its connection for further requests. For use by one thread.
 class HttpClient {
  public:
   explicit HttpClient(HttpOptions options);
@@ -71,7 +71,7 @@ class HttpClient {
   std::unique_ptr<State> state_;
 };
 
-// "404 (not found)" for those that users meet.
+// "404 (not found)" for the statuses that users may meet.
 std::string status_text(int64_t status);
 
 // Whether a later attempt may succeed: 408, 425, 429 and 5xx.

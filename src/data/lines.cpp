@@ -70,7 +70,7 @@ struct LineReader::State {
   }
 
   // After a gzip member; true when nothing else is left in `input`. Tapes and some copying programs
-  // pad a file with zero bytes; data after them would be a hole in the file.
+  // pad a file with zero bytes; data after them would mean a hole in the file.
   bool pass_over_zero_bytes() {
     while (stream.avail_in > 0 && *stream.next_in == 0) {
       ++stream.next_in;

@@ -24,12 +24,12 @@ class LineReader {
   ~LineReader();
 
   // The next line without its newline; false at the end. An Error of kind kData when the gzip data
-  // is damaged, ends early, or continues after zero bytes, with the file and the last line that was
-  // whole.
+  // is damaged, ends early, or continues after zero bytes, with the file and the last complete
+  // line.
   bool next(std::string* line);
 
   int64_t line() const;        // the number of the last line read, from 1
-  int64_t bytes_read() const;  // of the file as it lies on the disk
+  int64_t bytes_read() const;  // of the file as stored on disk
   int64_t zero_bytes() const;  // ignored so far after the last gzip member
 
  private:

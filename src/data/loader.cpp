@@ -147,14 +147,14 @@ void TrainingLoader::read_ahead(const std::stop_token& stop) {
     const std::lock_guard lock(mutex_);
     wanted_.reset();
     ready_ = visit;
-    failure_ = std::move(failure);  // this thread keeps no part of what the other one will end
+    failure_ = std::move(failure);  // this thread keeps no reference to what the other will free
     changed_.notify_all();
   }
 }
 
 void TrainingLoader::enter(int64_t visit) {
   if (!options_.prefetch) {
-    visit_ = -1;  // until the range is whole
+    visit_ = -1;  // until the range is complete
     load(visit, &current_);
     visit_ = visit;
     return;
@@ -190,7 +190,7 @@ void TrainingLoader::next(int64_t count, int32_t* inputs, int32_t* targets) {
     std::copy(tokens, tokens + length, inputs + i * length);
     std::copy(tokens + 1, tokens + 1 + length, targets + i * length);
   }
-  position_ += count;  // only now: after an error the same blocks can be asked for again
+  position_ += count;  // only now: after an error the same blocks can be requested again
 }
 
 }  // namespace saddle::data

@@ -2,9 +2,9 @@
 //
 // Block b holds the tokens [b*T, b*T + T] of the training split: T = context_length inputs, and the
 // same shifted by one as targets. Neighbouring blocks share one token; targets never overlap.
-// `total_blocks` blocks from `first_block` on (the first ones, in training) are cut into ranges of
-// consecutive blocks, the ranges are taken in a drawn order, and inside a range the blocks are. The
-// order depends on the seed, the sizes and the number of blocks alone.
+// `total_blocks` blocks from `first_block` on (the first ones, in training) are divided into ranges
+// of consecutive blocks; the ranges are taken in random order, and so are the blocks of each range.
+// The order depends only on the seed, the sizes and the number of blocks.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@
 
 namespace saddle::data {
 
-// A target that counts for nothing: padding of the last block of a validation split.
+// A target that does not count: padding of the last block of a validation split.
 inline constexpr int32_t kIgnoredTarget = -100;
 
 // The training tokens that `total_blocks` blocks of `context_length` targets read: one more than
@@ -36,7 +36,7 @@ class BlockOrder {
 
   struct Place {
     int64_t range;   // which range of consecutive blocks
-    int64_t offset;  // how many blocks of it were taken before
+    int64_t offset;  // how many of its blocks come before
   };
 
   int64_t total_blocks() const { return total_blocks_; }
@@ -46,7 +46,7 @@ class BlockOrder {
 
   // The range taken as number `visit`.
   int64_t range_at(int64_t visit) const { return range_order_[static_cast<size_t>(visit)]; }
-  // How many ranges were begun before the one that contains `position`.
+  // How many ranges come before the one that contains `position`.
   int64_t visit_of(int64_t position) const;
   Place place(int64_t position) const;
   // The blocks of the range in the order in which they are taken.
@@ -62,13 +62,13 @@ class BlockOrder {
   int64_t range_blocks_;
   uint64_t seed_;
   std::vector<int64_t> range_order_;
-  int64_t last_range_visit_;  // when the last range, perhaps a shorter one, is taken
+  int64_t last_range_visit_;  // when the last range, which may be shorter, is taken
 };
 
 struct LoaderOptions {
   int64_t context_length = 1024;
   int64_t total_blocks = 0;                  // the whole budget of the run
-  int64_t first_block = 0;                   // of the training split: those before are left out
+  int64_t first_block = 0;                   // of the training split: earlier ones are left out
   int64_t buffer_bytes = int64_t{64} << 20;  // of one range; two are held with prefetch
   uint64_t seed = 42;
   bool prefetch = true;  // read the next range in the background
@@ -78,8 +78,8 @@ struct LoaderOptions {
 // outlive it.
 class TrainingLoader {
  public:
-  // Starts at `start_position` blocks into the order. Too few tokens in the cache is an Error of
-  // kind kData that gives both numbers.
+  // Starts `start_position` blocks into the order. Too few tokens in the cache are an Error of kind
+  // kData that gives both numbers.
   TrainingLoader(const TokenCache& cache, const LoaderOptions& options, int64_t start_position = 0);
   TrainingLoader(const TrainingLoader&) = delete;
   TrainingLoader& operator=(const TrainingLoader&) = delete;

@@ -19,7 +19,7 @@ size_t space_bytes(std::string_view text, size_t at) {
 }  // namespace
 
 int64_t remove_long_words(int64_t most, std::string* line) {
-  // Most lines are short: no word has more characters than the line has bytes, and the space.
+  // Most lines are short: no word has more characters than the line has bytes, plus the space.
   if (static_cast<int64_t>(line->size()) < most) return 0;
   const std::string text = " " + *line;
   std::string kept;

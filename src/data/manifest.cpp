@@ -26,7 +26,7 @@ Json split_to_json(const SplitRecord& split) {
           {"shards", shards}};
 }
 
-// Reads the fields of one JSON object, naming the file and the field in every complaint.
+// Reads the fields of one JSON object, naming the file and the field in every error.
 class FieldReader {
  public:
   FieldReader(const Json& json, const Path& path, std::string where)

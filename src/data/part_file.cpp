@@ -77,7 +77,7 @@ void PartFile::empty() {
 
 void PartFile::restart(const PartOrigin& origin) {
   empty();
-  // In this order a kill in between leaves an empty part, which belongs to anything.
+  // In this order, a kill in between leaves an empty part, which is valid for any file.
   const Json bytes = origin.bytes ? Json(*origin.bytes) : Json();
   write_json(
       record_,
@@ -103,7 +103,7 @@ void PartFile::publish() {
 }
 
 void PartFile::remove_leftovers(const Path& destination) {
-  std::error_code ignored;  // they only take space
+  std::error_code ignored;  // they only take up space
   std::filesystem::remove(part_path(destination), ignored);
   std::filesystem::remove(record_path(destination), ignored);
 }

@@ -13,7 +13,7 @@ namespace saddle::data {
 // What the bytes of a part belong to.
 struct PartOrigin {
   std::string url;
-  std::string etag;              // of the answer, empty when it had none
+  std::string etag;              // of the answer; empty if it had none
   std::optional<int64_t> bytes;  // of the whole file
   std::string sha256;            // of the whole file, as far as known
 };
@@ -23,7 +23,7 @@ struct PartOrigin {
 // destination. Failures are those of base/files.h.
 class PartFile {
  public:
-  // Opens what an earlier process left. It is emptied when nothing says what it belongs to.
+  // Opens what an earlier process left. It is emptied if no record says what it belongs to.
   explicit PartFile(const Path& destination);
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;

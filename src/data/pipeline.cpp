@@ -87,7 +87,7 @@ void TokenPipeline::work(const std::stop_token& stop) {
     try {
       tokenize(batch.get());
     } catch (...) {
-      // Documents tokenized before stay; the failure comes after them.
+      // Documents tokenized before it are kept; the failure comes after them.
       batch->failure = std::current_exception();
     }
     const std::lock_guard lock(mutex_);

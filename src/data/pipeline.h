@@ -23,7 +23,7 @@ struct TokenizedDocument {
 
 // One thread draws documents, `workers` threads tokenize them in batches, and next() hands them out
 // in the order drawn. Memory is bounded: a few batches for each worker. `tokenizer` must outlive
-// it. The destructor drops what was not taken.
+// it. The destructor discards what was not taken.
 class TokenPipeline {
  public:
   TokenPipeline(DocumentShuffler source, const Tokenizer& tokenizer, int64_t workers);
@@ -32,7 +32,7 @@ class TokenPipeline {
   ~TokenPipeline();
 
   // The next document; nothing at the end. An error in reading or tokenizing is thrown where its
-  // document would have come, so that it does not depend on how far the threads were ahead.
+  // document would have come, so that it does not depend on how far ahead the threads were.
   std::optional<TokenizedDocument> next();
 
   // What was read, after next() has returned nothing.

@@ -70,7 +70,7 @@ Inputs find_inputs(const PrepareOptions& options, Log* log) {
   return options.source.empty() ? published_inputs(options, log) : local_inputs(options, log);
 }
 
-// Ends a download that nobody waits for any longer. To be destroyed before its reader.
+// Ends a download that nobody is waiting for any more. Must be destroyed before its reader.
 class CancelAtEnd {
  public:
   explicit CancelAtEnd(FileSequence* files) : files_(files) {}
@@ -121,8 +121,8 @@ class SplitBuilder {
   }
 
  private:
-  // Appends the tokens up to the limit; true when not all of them fit. At the limit exactly it
-  // takes one more look, at a document of which nothing fits, to learn whether that was all.
+  // Appends the tokens up to the limit; true if not all of them fit. Exactly at the limit it takes
+  // one more document, of which nothing fits, to learn whether there are more.
   bool take(const TokenizedDocument& document) {
     const auto size = static_cast<int64_t>(document.tokens.size());
     const int64_t room = limit_ ? *limit_ - writer_.tokens() : size;
@@ -148,7 +148,7 @@ class SplitBuilder {
     return limit_ ? static_cast<double>(writer_.tokens()) / static_cast<double>(*limit_) : 0.0;
   }
 
-  // The documents of all files are about as many for each compressed byte as those read so far.
+  // Assumes as many documents per compressed byte in all files as in what was read so far.
   double share_of_documents() const {
     const double all = static_cast<double>(read_.documents) *
                        static_cast<double>(files_->total_bytes()) /
@@ -241,7 +241,7 @@ PrepareSummary prepare(const PrepareOptions& options, Log* log) {
   const Tokenizer tokenizer(options.tokenizer_model);
   check_vocabulary(tokenizer, options.vocab_size);
   const Inputs inputs = find_inputs(options, log);
-  // A finished cache never changes, so it needs no lock and may lie where nobody can write.
+  // A finished cache never changes, so it needs no lock and may be where nobody can write.
   if (is_cache(options.directory)) return reuse_cache(options, tokenizer, inputs, watch, log);
   BuildDirectory building(options.directory);
   // Another process may have finished before this one got the lock.

@@ -15,14 +15,14 @@ class Retry {
   Retry(std::string what, const DownloadOptions& options, Log* log)
       : what_(std::move(what)), options_(options), log_(log) {}
 
-  // Waits before the next attempt, at least `retry_after_s` as far as the options allow. An Error
-  // of kind kIo with `reason` when the retries are used up, or after the wish to stop.
+  // Waits before the next attempt, at least `retry_after_s` up to the limit in the options. An
+  // Error of kind kIo with `reason` when the retries are used up, or after a stop request.
   void failed(const std::string& reason, double retry_after_s = 0.0);
 
-  // The last attempt brought something: failures count from zero again.
+  // The last attempt made progress: failures count from zero again.
   void progressed() { failures_ = 0; }
 
-  // An Error of kind kIo after the wish to stop.
+  // An Error of kind kIo after a stop request.
   void check_stop() const;
 
  private:

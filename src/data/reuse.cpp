@@ -25,7 +25,7 @@ class Differences {
   std::vector<std::string> texts_;
 };
 
-// A cache that took all documents has all files; one that was cut has the first of them.
+// A cache of all documents records all files; one that was cut records the first of them.
 void compare_sources(const SplitRecord& split, Split which, const FileSequence& files,
                      Differences* differences) {
   const auto made_from = static_cast<int64_t>(split.sources.size());
@@ -80,7 +80,7 @@ void check_same_request(const TokenCache& cache, const PrepareOptions& options,
   differences.compare("data.shuffle_buffer", manifest.shuffle_buffer, options.shuffle_buffer);
   differences.compare("data.shard_tokens", manifest.shard_tokens, options.shard_tokens);
   compare_sizes(manifest, options, &differences);
-  // Hashing the sources takes long, so it comes when nothing else differs.
+  // Hashing the sources takes long, so it is done only if nothing else differs.
   if (differences.empty()) {
     compare_sources(manifest.train, Split::kTrain, train, &differences);
     compare_sources(manifest.validation, Split::kValidation, validation, &differences);

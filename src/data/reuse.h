@@ -9,8 +9,8 @@
 namespace saddle::data {
 
 // An Error of kind kConfig that names every field in which `cache` differs from what `options`
-// would make of the files, and says to choose a new directory. More training tokens than asked for
-// are no difference: the first of them are the same.
+// would make of the files, and says to choose a new directory. More training tokens than requested
+// are not a difference: the first of them are the same.
 void check_same_request(const TokenCache& cache, const PrepareOptions& options,
                         const Tokenizer& tokenizer, const FileSequence& train,
                         const FileSequence& validation);

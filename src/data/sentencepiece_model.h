@@ -24,7 +24,7 @@ struct SentencePieceModel {
   bool byte_fallback = false;
   bool treat_whitespace_as_suffix = false;
   std::string precompiled_charsmap;  // replacements of characters; empty: none
-  std::string decoding_charsmap;     // the same of the text that ids are decoded to
+  std::string decoding_charsmap;     // the same for the text decoded from ids
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
   bool escape_whitespaces = true;

@@ -14,13 +14,13 @@ namespace saddle::data {
 
 class ShardWriter {
  public:
-  // Shards of `shard_tokens` tokens each, the last one perhaps shorter, in `directory`.
+  // Shards of `shard_tokens` tokens each, the last possibly shorter, in `directory`.
   ShardWriter(Path directory, Split split, int64_t shard_tokens);
 
   void append(std::span<const uint16_t> tokens);
   int64_t tokens() const { return tokens_; }
 
-  // Closes the last shard; what was written, in order.
+  // Closes the last shard and returns what was written, in order.
   std::vector<ShardRecord> finish();
 
  private:

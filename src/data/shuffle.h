@@ -24,7 +24,7 @@ class DocumentShuffler {
  public:
   DocumentShuffler(DocumentReader reader, int64_t capacity, uint64_t seed);
 
-  // The next document; nothing when all were drawn. Errors are those of the reader.
+  // The next document; nothing once all are drawn. Errors are those of the reader.
   std::optional<DrawnDocument> next();
 
   const ReadingState& state() const { return reader_.state(); }

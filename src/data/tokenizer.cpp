@@ -36,12 +36,12 @@ std::string load(std::string_view bytes, sentencepiece::SentencePieceProcessor& 
   try {
     const auto status = pieces.LoadFromSerializedProto(bytes);
     return status.ok() ? "" : status.ToString();
-  } catch (const std::exception& error) {  // of the trie that it makes of the pieces
+  } catch (const std::exception& error) {  // from building its trie of the pieces
     return error.what();
   }
 }
 
-// What the library would follow without a look, also while it loads a model. Errors: kData.
+// Checks what the library would follow blindly, even while loading a model. Errors: kData.
 void check_character_maps(std::string_view bytes, const Path& file) {
   const SentencePieceModel model = read_sentencepiece_model(bytes, file.string());
   for (const std::string& map : {model.precompiled_charsmap, model.decoding_charsmap}) {

@@ -56,12 +56,12 @@ class Tokenizer {
 void check_vocabulary(const Tokenizer& tokenizer, int64_t vocab_size);
 
 struct TokenizerTrainingOptions {
-  // Text files (a sentence a line) or files of documents (JSON lines), each perhaps with .gz.
+  // Text files (a sentence a line) or files of documents (JSON lines), each optionally with .gz.
   std::vector<Path> inputs;
   Path model_file;  // written whole or not at all
   int64_t vocab_size = 32'000;
   std::string model_type = "bpe";  // or "unigram"
-  bool byte_fallback = true;       // characters without a piece become pieces of bytes
+  bool byte_fallback = true;       // characters without a piece become byte pieces
   bool split_digits = true;        // every digit is a piece of its own
   double character_coverage = 0.99995;
   int64_t max_sentences = 0;  // only this many lines from the start; 0 for all
@@ -70,18 +70,17 @@ struct TokenizerTrainingOptions {
 struct TokenizerTrainingSummary {
   int64_t sentences = 0;    // lines of text that were used, empty ones not counted
   int64_t bytes = 0;        // in them
-  int64_t skipped = 0;      // lines left out: the trainer takes no NUL and no U+2585
+  int64_t skipped = 0;      // lines left out: the trainer accepts neither NUL nor U+2585
   int64_t long_words = 0;   // words left out (data/long_words.h)
   int64_t blank_lines = 0;  // in files of documents, ignored
   int64_t zero_bytes = 0;   // after gzip data, ignored
   std::string sha256;       // of the model file
 };
 
-// Trains a SentencePiece model with the ids unk 0, bos 1, eos 2 and the text left as it is
-// (no normalization, a dummy space in front). The same inputs and options give the same bytes.
-// `log` names what is left out. Errors: kConfig if the text has too little content for so many
-// pieces, or is too much for a unigram model; kIo, before any work, when the model file cannot be
-// written.
+// Trains a SentencePiece model with the ids unk 0, bos 1, eos 2 and the text left as it is (no
+// normalization, a dummy space in front). The same inputs and options give the same bytes. `log`
+// names what is left out. Errors: kConfig if the text has too little content for so many pieces, or
+// is too long for a unigram model; kIo, before any work, when the model file cannot be written.
 TokenizerTrainingSummary train_tokenizer(const TokenizerTrainingOptions& options, Log* log);
 
 }  // namespace saddle::data

@@ -94,8 +94,8 @@ size_t unknown_id(const SentencePieceModel& model) {
 }
 
 // SentencePiece joins the two neighbours whose joint piece has the best score; the file lists pairs
-// in the order in which they are joined. So each piece stands there with every way to divide it,
-// the best score first. Pieces of bytes and special ones are never the result of joining.
+// in the order in which they are joined. So it lists every way to divide each piece, those of the
+// pieces with the best score first. Byte and special pieces are never the result of joining.
 Json merges(const SentencePieceModel& model) {
   std::unordered_map<std::string_view, size_t> normal;
   for (size_t id = 0; id < model.pieces.size(); ++id) {
@@ -123,7 +123,7 @@ Json merges(const SentencePieceModel& model) {
 Json bpe(const SentencePieceModel& model) {
   std::vector<std::pair<std::string, Json>> ids;
   for (size_t id = 0; id < model.pieces.size(); ++id) ids.emplace_back(model.pieces[id].text, id);
-  // Made at once: adding keys one by one would compare each with all before it.
+  // Built at once: adding keys one by one would compare each with all before it.
   const Json vocabulary = Json::object_t(ids.begin(), ids.end());
   return {{"type", "BPE"},
           {"dropout", nullptr},
@@ -147,9 +147,9 @@ std::set<std::string_view> known_characters(const SentencePieceModel& model) {
   return known;
 }
 
-// The library finds the names of special and byte pieces in a text as if they were ordinary ones.
-// A score below that of any other way to write such a name keeps it from taking them; it is not
-// lower than needed, since the score of an unknown character follows it.
+// The library finds the names of special and byte pieces in a text as if they were ordinary ones. A
+// score below that of any other way to write such a name prevents that; it is no lower than needed,
+// since the score of an unknown character depends on it.
 Json unigram(const SentencePieceModel& model) {
   double lowest = 0;
   size_t longest = 0;
@@ -182,8 +182,8 @@ std::string escaped(std::string_view text) {
 }
 
 // Such a score does not help where a name has a character that no ordinary piece has, since that
-// one is as costly. There a text is cut within the name, beside that character: no piece reaches
-// over the cut. Null when every name can be written with ordinary pieces.
+// one is just as costly. There, a text is cut within the name, next to that character: no piece
+// spans the cut. Null when every name can be written with ordinary pieces.
 Json cuts_in_names(const SentencePieceModel& model) {
   const std::set<std::string_view> known = known_characters(model);
   std::string pattern;

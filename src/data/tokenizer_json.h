@@ -14,8 +14,8 @@ std::optional<std::string> without_tokenizer_json(const SentencePieceModel& mode
 
 // The tokenizer.json with which every text has the ids of SentencePiece, when special tokens
 // written out in a text are read as text (encode_special_tokens; split_special_tokens in
-// Transformers). Two limits lie in the libraries: a unigram model may divide a text another way
-// that is as probable up to SentencePiece's float rounding, and a table of replaced characters
+// Transformers). The libraries set two limits: a unigram model may divide a text in another way
+// that is equally probable up to SentencePiece's float rounding, and a table of replaced characters
 // (precompiled_charsmap) is applied to whole graphemes there, so that marks after a replaced
 // character may be lost. The model must be one that without_tokenizer_json does not refuse.
 Json tokenizer_json(const SentencePieceModel& model);

@@ -20,7 +20,7 @@ namespace saddle::data {
 
 namespace {
 
-// The lines of all inputs. A document gives a line for each of its own.
+// The lines of all inputs. Each line of a document counts as one.
 class InputLines {
  public:
   explicit InputLines(std::vector<Path> inputs) : inputs_(std::move(inputs)) {}
@@ -80,7 +80,7 @@ class InputLines {
   int64_t zero_bytes_ = 0;
 };
 
-// Gives the lines to SentencePiece. Its code is not ours, so an error is kept until it returns.
+// Passes the lines to SentencePiece. That code is not ours, so an error is stored until it returns.
 class Sentences : public sentencepiece::SentenceIterator {
  public:
   Sentences(const TokenizerTrainingOptions& options, TokenizerTrainingSummary* summary)
@@ -93,7 +93,7 @@ class Sentences : public sentencepiece::SentenceIterator {
 
   bool done() const override { return done_; }
   const std::string& value() const override { return line_; }
-  // An error ends the training before the work instead of after it.
+  // An error here ends the training before the work instead of after it.
   sentencepiece::util::Status status() const override {
     if (!failure_) return {};
     return {sentencepiece::util::StatusCode::kInternal, "the text cannot be read"};
@@ -133,9 +133,9 @@ class Sentences : public sentencepiece::SentenceIterator {
   }
 
   // The unigram trainer numbers all characters (one more for each line, and one in front) in 32
-  // bits, and ends the program when there are more.
+  // bits, and ends the program if there are more.
   void count_characters() {
-    characters_ += static_cast<int64_t>(line_.size()) + 2;  // not fewer bytes than characters
+    characters_ += static_cast<int64_t>(line_.size()) + 2;  // at least as many bytes as characters
     if (!unigram_ || characters_ <= std::numeric_limits<int32_t>::max()) return;
     fail(ErrorKind::kConfig,
          "a unigram model is trained on less than 2 GiB of text, and there is more: give a number "
@@ -175,7 +175,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(
       {"num_threads", "1"},
       {"input_sentence_size", "0"},
       {"shuffle_input_sentence", "false"},
-      // Nothing below an error: saddle reports for itself.
+      // Only errors: saddle reports progress itself.
       {"minloglevel", "2"},
   };
 }
@@ -216,7 +216,7 @@ TokenizerTrainingSummary train_tokenizer(const TokenizerTrainingOptions& options
   TokenizerTrainingSummary summary;
   Sentences sentences(options, &summary);
   std::string model;
-  check_threads_start(2);  // SentencePiece starts one, and does not say so if it cannot
+  check_threads_start(2);  // SentencePiece starts one, and does not report it if it cannot
   const auto status =
       sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &sentences, &model);
   sentences.rethrow();
