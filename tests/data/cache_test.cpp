@@ -110,7 +110,7 @@ TEST_F(CacheTest, IdentityIsTheHashOfAllTheRest) {
   Json json = read_json(directory_ / "manifest.json");
   const auto identity = json["identity"].get<std::string>();
   json.erase("identity");
-  // The canonical form, spelled here by the library's sorted type.
+  // The canonical form, produced here by the library's sorted type.
   EXPECT_EQ(identity, sha256_hex(nlohmann::json(json).dump()));
   EXPECT_EQ(TokenCache(directory_).identity(), identity);
 }
@@ -231,7 +231,7 @@ TEST_F(CacheTest, IdsOverTheVocabularyAreNeverRead) {
   EXPECT_EQ(read(cache, Split::kTrain, 18, 7).size(), 7U);
   expect_error(ErrorKind::kData, {"train-00001.bin", "id 1000 at byte offset 14", "vocabulary"},
                [&] { read(cache, Split::kTrain, 5, 20); });
-  // The checksum is right here, the id is not.
+  // Here the checksum is right but the id is not.
   expect_error(ErrorKind::kData, {"train-00001.bin", "id 1000 at byte offset 14"},
                [&] { cache.verify(); });
 }

@@ -58,7 +58,7 @@ TEST_F(DocumentFilesTest, GlobAndList) {
       find_document_files({folder() + "/*/train-?.json", at("x/validation.json")});
   EXPECT_EQ(names_of(files.train), (Texts{"train-1.json", "train-2.json"}));
   EXPECT_EQ(names_of(files.validation), Texts{"validation.json"});
-  // However they are named, the same files come in the same order, each once.
+  // However they are given, the same files come in the same order, each once.
   const DocumentFiles again =
       find_document_files({at("x"), at("y"), at("x/validation.json"), at("y/../x/train-2.json")});
   EXPECT_EQ(names_of(again.train), names_of(files.train));
@@ -80,14 +80,14 @@ TEST_F(DocumentFilesTest, AnExistingNameIsNotAPattern) {
             Texts{"train.json"});
 }
 
-TEST_F(DocumentFilesTest, GivenApartTheNamesDoNotMatter) {
+TEST_F(DocumentFilesTest, NamesDoNotMatterWhenSplitsAreGivenSeparately) {
   touch({"corpus.jsonl", "held-out.jsonl", "more/a.json", "more/b.json"});
   DocumentFiles files = find_document_files({at("corpus.jsonl")}, {at("held-out.jsonl")});
   EXPECT_EQ(names_of(files.train), Texts{"corpus.jsonl"});
   EXPECT_EQ(names_of(files.validation), Texts{"held-out.jsonl"});
   files = find_document_files({at("corpus.jsonl"), at("more")}, {at("held-out.jsonl")});
   EXPECT_EQ(names_of(files.train), (Texts{"a.json", "b.json", "corpus.jsonl"}));
-  // A file that is named for one split is not taken for the other with its folder.
+  // A file that is given for one split is not taken for the other along with its folder.
   files = find_document_files({at("more")}, {at("more/b.json")});
   EXPECT_EQ(names_of(files.train), Texts{"a.json"});
   EXPECT_EQ(names_of(files.validation), Texts{"b.json"});
@@ -96,13 +96,13 @@ TEST_F(DocumentFilesTest, GivenApartTheNamesDoNotMatter) {
   EXPECT_EQ(names_of(files.validation), Texts{"b.json"});
 }
 
-TEST_F(DocumentFilesTest, GivenApartFilesOfTheOtherSplitAreLeftOut) {
+TEST_F(DocumentFilesTest, SeparateSplitsLeaveOutFilesOfTheOther) {
   touch({"c4-train.0.json", "c4-validation.0.json", "own.json"});
   DocumentFiles files = find_document_files({folder()}, {at("own.json")});
   EXPECT_EQ(names_of(files.train), Texts{"c4-train.0.json"});
   EXPECT_EQ(names_of(files.ignored), (Texts{"c4-validation.0.json", "own.json"}));
   EXPECT_THAT(files.ignored[0].reason, HasSubstr("says validation"));
-  // One that is named is meant.
+  // A file that is named individually is used.
   files = find_document_files({at("c4-validation.0.json")}, {at("own.json")});
   EXPECT_EQ(names_of(files.train), Texts{"c4-validation.0.json"});
 }

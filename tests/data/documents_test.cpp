@@ -58,7 +58,7 @@ TEST(DocumentReader, IgnoresBlankLinesAndZeroBytes) {
 
 TEST(DocumentReader, EscapedAndPlainFormsAreTheSameText) {
   const TemporaryDirectory directory;
-  // The same five texts, once as UTF-8 and once with escapes: a surrogate pair, a slash, controls.
+  // The same five texts, as UTF-8 and with escapes: a surrogate pair, a slash, control characters.
   write_bytes(directory / "plain.json",
               "{\"text\":\"na\xC3\xAFve \xE2\x80\x94 \xE6\x97\xA5\"}\n"
               "{\"text\":\"\xF0\x9F\x98\x80 ok\"}\n"

@@ -99,7 +99,7 @@ TEST_F(DownloadTest, AnEmptyFileIsAFile) {
   EXPECT_EQ(read_bytes(request_.destination), "");
 }
 
-TEST_F(DownloadTest, AWrongFileInItsPlaceIsReplaced) {
+TEST_F(DownloadTest, AnExistingWrongFileIsReplaced) {
   make_directories(request_.destination.parent_path());
   write_bytes(request_.destination, "something else");
   request_.bytes = size();
@@ -107,7 +107,7 @@ TEST_F(DownloadTest, AWrongFileInItsPlaceIsReplaced) {
   expect_complete();
 }
 
-TEST_F(DownloadTest, GzipDataMustBeWholeWhereNoHashIsKnown) {
+TEST_F(DownloadTest, GzipDataMustBeCompleteIfNoHashIsKnown) {
   content_ = gzip(some_text(1, 20'000));
   server_.add_file(kPath, content_);
   request_.gzip = true;
@@ -135,7 +135,7 @@ TEST_F(DownloadTest, ResumesWhereAConnectionBroke) {
   script({{.cut_after = 100'000}, {.cut_after = 0}, {.cut_after = 50'000}});
   const DownloadResult result = run();
   expect_complete();
-  EXPECT_EQ(result.received, size()) << "no byte came twice";
+  EXPECT_EQ(result.received, size()) << "no byte was sent twice";
   EXPECT_EQ(ranges(),
             (std::vector<std::string>{"", "bytes=100000-", "bytes=100000-", "bytes=150000-"}));
   for (size_t i = 1; i < gets().size(); ++i) EXPECT_EQ(gets()[i].if_range, "\"v1\"");
@@ -292,7 +292,7 @@ TEST_F(DownloadTest, AWrongContentLengthIsDetected) {
   run();
   expect_complete();
   EXPECT_EQ(ranges(), (std::vector<std::string>{"", "", "", "bytes=777-"}));
-  // Without a known size it is a connection that broke: nothing shows that all bytes are there.
+  // Without a known size this is a broken connection: nothing shows that all bytes have arrived.
   request_.bytes.reset();
   request_.destination = directory_ / "home" / "two.bin";
   script({{.length_error = 5}});

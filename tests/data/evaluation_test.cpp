@@ -61,7 +61,7 @@ TEST_F(EvaluationTest, TheStreamGivesEveryTargetOnceInOrder) {
 }
 
 TEST_F(EvaluationTest, TheSubsetIsThatOfTheSeed) {
-  const TokenCache cache = make_cache(20 * 8 + 5);  // 20 full blocks of 8, and 4 targets more
+  const TokenCache cache = make_cache(20 * 8 + 5);  // 20 full blocks of 8, and 4 more targets
   const ValidationSubset subset = validation_subset(cache, 6, 12'345, 8);
   EXPECT_EQ(subset.blocks, 6);
   EXPECT_EQ(subset.context_length, 8);
@@ -119,8 +119,8 @@ TEST_F(EvaluationTest, UnigramLossOfMuchTextApproachesItsEntropy) {
                      std::sqrt(static_cast<double>(id) / static_cast<double>(vocab_size));
     entropy -= p * std::log(p);
   }
-  // The mean of 400,000 surprisals with a deviation of about 0.8 is off by about 0.0013: four
-  // times.
+  // The mean of 400,000 surprisals with a deviation of about 0.8 is off by about 0.0013; the bound
+  // is four times that.
   EXPECT_NEAR(unigram_validation_loss(TokenCache(temporary_ / "random"), 400'000), entropy, 0.005);
 }
 

@@ -1,4 +1,4 @@
-// Documents and a tokenizer, small and made on the spot.
+// Small documents and a small tokenizer, made when a test needs them.
 #pragma once
 
 #include <zlib.h>

@@ -7,7 +7,7 @@
 namespace saddle::data {
 namespace {
 
-// Some servers send a date, which may be past when the clocks differ.
+// Some servers send a date, which may be in the past when the clocks differ.
 TEST(Http, TheWaitThatAServerRequestsIsNotNegative) {
   HttpServer server;
   server.add_file("/a", "text");

@@ -76,7 +76,7 @@ TEST(Lines, SeveralGzipMembers) {
 TEST(Lines, ZeroBytesAfterTheLastMemberAreIgnored) {
   const TemporaryDirectory directory;
   const Path path = directory / "packed.gz";
-  // The second is longer than what is read at once.
+  // The second run is longer than what is read at once.
   for (const size_t zeros : {size_t{1}, size_t{700'000}}) {
     write_bytes(path, gzip("one\n") + gzip("two\n") + std::string(zeros, '\0'));
     EXPECT_EQ(all_lines(path), (Lines{"one", "two"}));

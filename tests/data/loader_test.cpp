@@ -77,7 +77,7 @@ TEST(BlockOrder, RefusesPositionsOutOfRange) {
   expect_error(ErrorKind::kConfig, {"at least 1 block"}, [] { BlockOrder(0, 3, 1); });
 }
 
-constexpr int64_t kVocabulary = 65'521;  // larger than the token count: an id tells its place
+constexpr int64_t kVocabulary = 65'521;  // larger than the token count: an id shows its place
 constexpr int64_t kContext = 8;
 constexpr int64_t kBlocks = 37;
 
@@ -95,7 +95,7 @@ class LoaderTest : public ::testing::Test {
     options.prefetch = prefetch;
     return options;
   }
-  // Reads `count` blocks and checks that they are whole; their numbers.
+  // Reads `count` blocks, checks that they are complete and returns their numbers.
   static std::vector<int64_t> take(TrainingLoader* loader, int64_t count) {
     std::vector<int32_t> inputs(static_cast<size_t>(count * kContext));
     std::vector<int32_t> targets(inputs.size());

@@ -7,7 +7,7 @@
 namespace saddle::data {
 namespace {
 
-// What stays of `line` when words may have four characters, a space in front of them included.
+// What remains of `line` when words may have four characters, a space in front of them included.
 std::string short_words(std::string line, int64_t expected_removed) {
   EXPECT_EQ(remove_long_words(4, &line), expected_removed);
   return line;

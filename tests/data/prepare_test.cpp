@@ -88,7 +88,7 @@ TEST_F(PrepareTest, ValidationKeepsItsOrderAndTrainingIsShuffled) {
   EXPECT_GT(summary.seconds, 0.0);
   EXPECT_EQ(tokens_of(options_.directory, Split::kValidation), encode_all(validation_texts_));
 
-  // The training documents by the shuffler alone.
+  // The training documents as the shuffler alone orders them.
   DocumentShuffler shuffler(
       DocumentReader({source_ / "c4-train.0.json.gz", source_ / "c4-train.1.json"}), 30, 42);
   std::vector<std::string> texts;
@@ -171,7 +171,7 @@ TEST_F(PrepareTest, EscapedDocumentsGiveTheSameTokens) {
   write_bytes(source_ / "c4-train.0.json.gz", gzip(json_lines(texts)));
   std::string escaped;
   for (const std::string& text : texts) {
-    // The library can write every other character as an escape; the slash is done by hand.
+    // The library can write every other character as an escape; the slash is replaced by hand.
     std::string line = Json({{"timestamp", "other"}, {"text", text}}).dump(-1, ' ', true);
     for (size_t i = 0; (i = line.find('/', i)) != std::string::npos; i += 2)
       line.insert(i, 1, '\\');
@@ -280,7 +280,7 @@ TEST_F(PrepareTest, BadRequestsAreRefused) {
 
 TEST_F(PrepareTest, DirectoriesInUseAreLeftAlone) {
   make_directories(options_.directory);
-  EXPECT_FALSE(run().reused);  // an empty directory is taken
+  EXPECT_FALSE(run().reused);  // an empty directory is accepted
   options_.directory = home_ / "other";
   make_directories(options_.directory);
   write_bytes(options_.directory / "thesis.txt", "important");
@@ -390,7 +390,7 @@ TEST_F(PrepareTest, AnotherRequestIsRefusedAndTheFieldsAreNamed) {
 }
 
 TEST_F(PrepareTest, MoreFilesAfterACutAreNotADifference) {
-  options_.train_tokens = 500;  // far inside the first file, however far the buffer reads ahead
+  options_.train_tokens = 500;  // well within the first file, however far the buffer reads ahead
   EXPECT_EQ(run().manifest.train.sources.size(), 1U);
   write_bytes(source_ / "c4-train.1.json", json_lines(some_documents(8, 5)));
   write_bytes(source_ / "c4-train.2.json", json_lines(some_documents(9, 5)));
@@ -415,7 +415,7 @@ TEST_F(PrepareTest, LeftoversOfKilledWritersAreRemovedAndNothingElse) {
                                       ".other.building-4194305", "cache"}));
 }
 
-TEST_F(PrepareTest, WhatHasTheNameOfThePrivateDirectoryIsNotWrittenTo) {
+TEST_F(PrepareTest, AnythingNamedLikeThePrivateDirectoryIsLeftAlone) {
   const auto name = [](int further) {
     return fmt::format(".cache.building-{}", ::getpid() + further);
   };

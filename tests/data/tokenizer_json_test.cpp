@@ -76,12 +76,12 @@ TEST(TokenizerJson, KeepsTheNormalizationOfTheModel) {
       {"type": "Replace", "pattern": {"Regex": "[ ▁]+\\z"}, "content": ""},
       {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "},
       {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}])"));
-  model.remove_extra_whitespaces = false;  // then no space is taken off either
+  model.remove_extra_whitespaces = false;  // then no space is removed either
   EXPECT_EQ(tokenizer_json(model).at("decoder").at("decoders").size(), 3);
 }
 
-// Names in a text may not be taken for the pieces: by a low score, (lowest - 1) * (longest + 1),
-// and where no piece has their "<", by a cut after it.
+// Names in a text must not be read as the pieces. A low score, (lowest - 1) * (longest + 1),
+// prevents it, and where no piece contains their "<", a cut after it.
 TEST(TokenizerJson, ConvertsAUnigramModel) {
   SentencePieceModel model = small_bpe();
   model.kind = SentencePieceModel::Kind::kUnigram;
@@ -132,8 +132,8 @@ TEST(TokenizerJson, UnsupportedModelsAreReported) {
             "the character b is in a piece but is not a piece");
 }
 
-// The ids by the rules of tokenizer.json: of all pairs the one that stands first in "merges" is
-// joined, the leftmost of equals.
+// The ids by the rules of tokenizer.json: of all pairs, the one that comes first in "merges" is
+// joined, and among equal ones the leftmost.
 std::vector<uint16_t> ids_by(const Json& json, const std::string& text) {
   const Json& vocabulary = json.at("model").at("vocab");
   std::map<std::string, size_t> ranks;
@@ -194,8 +194,8 @@ TEST(TokenizerJson, ItsMergesGiveTheIdsOfSentencePiece) {
 
 TEST(SentencePieceModel, IsReadFieldByField) {
   using namespace std::string_literals;
-  // A piece "ab" of score 1 that is unused, a field that is not known, the trainer (bpe, byte
-  // fallback), and the normalizer (charsmap "x", no dummy prefix).
+  // A piece "ab" of score 1 that is unused, an unknown field, the trainer (bpe, byte fallback), and
+  // the normalizer (charsmap "x", no dummy prefix).
   const std::string bytes = "\x0a\x0b\x0a\x02"s + "ab\x15\x00\x00\x80\x3f\x18\x05"s +
                             "\xf8\x3f\x96\x01"s + "\x12\x05\x18\x02\x98\x02\x01"s +
                             "\x1a\x05\x12\x01x\x18\x00"s;

@@ -93,8 +93,8 @@ TEST_F(TokenizerTest, CountsTheLinesThatItLeavesOut) {
   EXPECT_EQ(summary.sentences, (2000 + 12) / 13);
 }
 
-// SentencePiece 0.1.97 reads other memory at 40,000 characters and exits at 70,000.
-TEST_F(TokenizerTest, LeavesOutWordsThatSentencePieceCannotTake) {
+// SentencePiece 0.1.97 reads out of bounds at 40,000 characters and exits at 70,000.
+TEST_F(TokenizerTest, LeavesOutWordsThatSentencePieceCannotHandle) {
   const std::string text = some_text(1, 2000) + "\nthe end";
   std::string plain_text = text;
   std::string long_text = "long lines\n" + text;
@@ -117,7 +117,7 @@ TEST_F(TokenizerTest, LeavesOutWordsThatSentencePieceCannotTake) {
   }
 }
 
-TEST_F(TokenizerTest, TakesTheLongestWordsThatItLeavesIn) {
+TEST_F(TokenizerTest, TrainsOnTheLongestWordsThatItKeeps) {
   TokenizerTrainingOptions asked = options("a.model", 320);
   std::string word;
   for (int i = 0; i < 32'767; ++i) word += static_cast<char>('a' + i % 7 * (i % 11) % 7);
@@ -176,7 +176,7 @@ TEST_F(TokenizerTest, RefusesFilesThatAreNotModels) {
   }
 }
 
-TEST_F(TokenizerTest, RefusesAModelThatSentencePieceThrowsAt) {
+TEST_F(TokenizerTest, RefusesAModelThatMakesSentencePieceThrow) {
   // Three special pieces, and one that begins with a NUL, which ends the keys of its trie.
   using namespace std::string_literals;
   const std::string special =
@@ -208,7 +208,7 @@ TEST_F(TokenizerTest, RefusesADamagedTableOfReplacedCharacters) {
                  [&] { Tokenizer{file}; });
   };
   refused(0, "\xff\xff\xff\x7f", "trie");    // longer than the table
-  refused(4, "\xff\xff\xff\x7f", "node 0");  // the root leads far away
+  refused(4, "\xff\xff\xff\x7f", "node 0");  // the root leads far outside
   refused(map.size() - 1, "x", "no end");
 }
 
