@@ -17,7 +17,7 @@ namespace {
 Path named_path(const Path& path) {
   std::error_code error;
   Path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-  if (error) fail_system("look at", path, error.value());
+  if (error) fail_system("inspect", path, error.value());
   if (!whole.has_filename()) whole = whole.parent_path();
   if (!whole.has_filename()) {
     fail(ErrorKind::kConfig, "{} cannot be the directory of a token cache", path.string());
@@ -35,9 +35,9 @@ FileLock lock_for(const Path& target) {
 bool is_mount_point(const Path& directory) {
   struct stat own {};
   struct stat above {};
-  if (::stat(directory.c_str(), &own) < 0) fail_system("look at", directory);
+  if (::stat(directory.c_str(), &own) < 0) fail_system("inspect", directory);
   if (::stat(directory.parent_path().c_str(), &above) < 0) {
-    fail_system("look at", directory.parent_path());
+    fail_system("inspect", directory.parent_path());
   }
   if (own.st_dev != above.st_dev) return true;
   // A part of the same file system may be mounted there; older kernels do not report it.
@@ -97,7 +97,7 @@ const Path& BuildDirectory::create(Log* log) {
     if (::mkdir(path.c_str(), 0777) == 0) {
       building_ = path;
     } else if (errno != EEXIST) {
-      fail_system("make the directory", path);
+      fail_system("create the directory", path);
     }
   }
   return building_;

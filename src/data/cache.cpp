@@ -27,7 +27,7 @@ int64_t first_out_of_range(const uint16_t* ids, int64_t count, int64_t vocab_siz
 }
 
 std::string out_of_range_text(uint16_t id, int64_t token, int64_t vocab_size) {
-  return fmt::format("id {} at byte offset {} is not under the vocabulary of {}", id,
+  return fmt::format("id {} at byte offset {} is outside the vocabulary of {}", id,
                      token * kTokenBytes, vocab_size);
 }
 

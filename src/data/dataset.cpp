@@ -108,7 +108,7 @@ bool DatasetFiles::is_there(const Path& path) const {
   if (!std::filesystem::is_regular_file(file_status(path))) return false;
   const std::string fault = gzip_beginning_fault(path);
   if (fault.empty()) return true;
-  log_->warn("{} is fetched again: {}", path.string(), fault);
+  log_->warn("{} is downloaded again: {}", path.string(), fault);
   return false;
 }
 

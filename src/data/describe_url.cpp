@@ -25,7 +25,7 @@ bool is_redirect(int64_t status) {
 }  // namespace
 
 RemoteFile describe_url(const std::string& url, const DownloadOptions& options, Log* log) {
-  const std::string what = fmt::format("asking for the size of {}", url);
+  const std::string what = fmt::format("the request for the size of {}", url);
   HttpClient client(options.http);
   Retry retry(what, options, log);
   HttpRequest request;
@@ -50,7 +50,7 @@ RemoteFile describe_url(const std::string& url, const DownloadOptions& options, 
         fail(ErrorKind::kIo, "{} failed: more than {} redirects", what, options.http.max_redirects);
       }
       if (url.starts_with("https://") && !headers.redirect.starts_with("https://")) {
-        fail(ErrorKind::kIo, "{} failed: it leads away from https, to {}", what,
+        fail(ErrorKind::kIo, "{} failed: it is redirected away from https, to {}", what,
              headers.redirect.substr(0, headers.redirect.find_first_of("?#")));
       }
       request.url = headers.redirect;

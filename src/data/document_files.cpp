@@ -79,7 +79,7 @@ std::vector<FoundFile> files_of_pattern(const std::string& pattern) {
   if (!found.empty()) return found;
   const bool special = pattern.find_first_of("*?[") != std::string::npos;
   fail(ErrorKind::kData, "no document files in {}: {}", pattern,
-       special ? "no file matches this pattern (\\[ stands for a [ of a name, \\* for a *)"
+       special ? "no file matches this pattern (\\[ stands for a [ in the name, \\* for a *)"
                : "there is no such file or folder");
 }
 

@@ -133,7 +133,7 @@ class Download {
   bool start_whole(const HttpHeaders& headers, int64_t asked_from) {
     if (!fits(headers.length)) return false;
     if (asked_from > 0) {
-      log_->info("{}: the server does not send only the rest, starting again", name_);
+      log_->info("{}: the server does not send the rest alone; starting again", name_);
     }
     part_.restart({.url = public_url(),
                    .etag = headers.etag,
@@ -154,7 +154,7 @@ class Download {
       changed_ = fmt::format("the file on the server has changed from {} to {} bytes",
                              *origin.bytes, *headers.total);
     } else if (headers.first != asked_from) {
-      changed_ = fmt::format("asked for the bytes from {} on, the server sends others", asked_from);
+      changed_ = fmt::format("the server does not send the requested bytes from {} on", asked_from);
     } else {
       log_->info("{}: continuing at {}", name_, human_bytes(asked_from));
       return true;
@@ -207,7 +207,7 @@ class Download {
     if (status != 0 && status != 200 && status != 206) {
       if (status == 416) {
         part_.empty();
-        return "the server has no bytes after those that are here";
+        return "the server has no bytes after those received";
       }
       std::string answer = fmt::format("the server answers {}", status_text(status));
       if (is_passing(status)) return answer;
@@ -258,7 +258,7 @@ DownloadResult download_file(const DownloadRequest& request, const DownloadOptio
       PartFile::remove_leftovers(destination);
       return result;
     }
-    log->warn("{} is there, but is not what the server has: {}", destination.string(), fault);
+    log->warn("{} exists, but is not what the server has: {}", destination.string(), fault);
   }
   return Download(request, options, log).run();
 }

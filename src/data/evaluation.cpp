@@ -34,7 +34,7 @@ ValidationStream::ValidationStream(const TokenCache& cache, int64_t context_leng
       blocks_((targets_ - 1) / context_length + 1) {}
 
 int64_t ValidationStream::next(int64_t count, int32_t* inputs, int32_t* targets) {
-  if (count < 0) fail(ErrorKind::kInternal, "{} validation blocks were asked for", count);
+  if (count < 0) fail(ErrorKind::kInternal, "{} validation blocks were requested", count);
   const int64_t real = std::min(count, blocks_ - position_);
   const int64_t first = position_ * context_length_;
   const int64_t used = real == 0 ? 0 : std::min(real * context_length_, targets_ - first);

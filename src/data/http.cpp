@@ -126,7 +126,7 @@ template <class Value>
 void set(CURL* handle, CURLoption option, Value value) {
   const CURLcode code = curl_easy_setopt(handle, option, value);
   if (code != CURLE_OK) {
-    fail(ErrorKind::kInternal, "libcurl refuses its option {}: {}", static_cast<int>(option),
+    fail(ErrorKind::kInternal, "libcurl rejects its option {}: {}", static_cast<int>(option),
          curl_easy_strerror(code));
   }
 }
@@ -237,7 +237,7 @@ HttpReply HttpClient::send(const HttpRequest& request) {
   // libcurl's text shows the proxy that it cannot parse, possibly with a password.
   if (reply.reason.starts_with("Unsupported proxy")) {
     reply.end = HttpEnd::kRefused;
-    reply.reason = "the proxy that the environment names (https_proxy, ...) is not understood";
+    reply.reason = "the proxy set in the environment (https_proxy, ...) is not understood";
   }
   curl_off_t wait = 0;
   curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, &wait);

@@ -177,8 +177,8 @@ void TrainingLoader::enter(int64_t visit) {
 
 void TrainingLoader::next(int64_t count, int32_t* inputs, int32_t* targets) {
   if (count < 0 || count > remaining()) {
-    fail(ErrorKind::kInternal, "{} sequences were asked for, {} are left of {}", count, remaining(),
-         order_.total_blocks());
+    fail(ErrorKind::kInternal, "{} sequences were requested, but {} are left of {}", count,
+         remaining(), order_.total_blocks());
   }
   const int64_t length = options_.context_length;
   for (int64_t i = 0; i < count; ++i) {

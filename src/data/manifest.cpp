@@ -47,7 +47,7 @@ class FieldReader {
   int64_t count(const char* name) const {
     const Json& value = at(name);
     if (!value.is_number_unsigned() || value.get<uint64_t>() > uint64_t{INT64_MAX}) {
-      wrong(name, "a count that fits 63 bits", value);
+      wrong(name, "a count that fits in 63 bits", value);
     }
     return value.get<int64_t>();
   }
@@ -126,7 +126,7 @@ void check_shards(const SplitRecord& split, Split which, int64_t shard_tokens, c
     left -= expected;
   }
   if (left != 0) {
-    fail(ErrorKind::kData, "{}: {} should have {} tokens, its shards {}", path.string(),
+    fail(ErrorKind::kData, "{}: {} should have {} tokens, but its shards have {}", path.string(),
          split_name(which), split.tokens, split.tokens - left);
   }
 }
@@ -205,7 +205,7 @@ CacheManifest manifest_from_json(const Json& json, const Path& path) {
   manifest.validation.complete = fields.flag("validation_complete");
   if (manifest.vocab_size < 1 || manifest.vocab_size > kMaxVocabulary ||
       manifest.eos_id >= manifest.vocab_size) {
-    fail(ErrorKind::kData, "{}: a vocabulary of {} with end-of-sequence id {} cannot be",
+    fail(ErrorKind::kData, "{}: a vocabulary of {} with end-of-sequence id {} is impossible",
          path.string(), manifest.vocab_size, manifest.eos_id);
   }
   check_shards(manifest.train, Split::kTrain, manifest.shard_tokens, path);

@@ -97,7 +97,9 @@ void PartFile::append(std::string_view bytes) {
 
 void PartFile::publish() {
   if (retry_interrupted([&] { return ::fsync(descriptor_); }) < 0) fail_system("flush", part_);
-  if (::rename(part_.c_str(), destination_.c_str()) < 0) fail_system("put in place", destination_);
+  if (::rename(part_.c_str(), destination_.c_str()) < 0) {
+    fail_system("rename a file to", destination_);
+  }
   flush_directory(directory_of(destination_));
   remove_leftovers(destination_);
 }

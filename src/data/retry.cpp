@@ -32,7 +32,7 @@ void Retry::sleep(double seconds) const {
 
 void Retry::failed(const std::string& reason, double retry_after_s) {
   if (++failures_ > options_.retries) {
-    fail(ErrorKind::kIo, "{} failed: {}; given up after {} attempts without a further MiB", what_,
+    fail(ErrorKind::kIo, "{} failed: {}; given up after {} attempts without another MiB", what_,
          reason, failures_);
   }
   const double doubled =

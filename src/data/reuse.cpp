@@ -30,7 +30,7 @@ void compare_sources(const SplitRecord& split, Split which, const FileSequence& 
                      Differences* differences) {
   const auto made_from = static_cast<int64_t>(split.sources.size());
   if (files.count() < made_from || (split.complete && files.count() > made_from)) {
-    differences->add(fmt::format("it was made from {} {} files, there are {} now", made_from,
+    differences->add(fmt::format("it was made from {} {} files, but there are {} now", made_from,
                                  split_name(which), files.count()));
     return;
   }
@@ -47,22 +47,22 @@ void compare_sizes(const CacheManifest& manifest, const PrepareOptions& options,
                    Differences* differences) {
   const SplitRecord& train = manifest.train;
   if (options.train_tokens && *options.train_tokens > train.tokens) {
-    differences->add(fmt::format("it has {} training tokens, {} are needed", train.tokens,
+    differences->add(fmt::format("it has {} training tokens, but {} are needed", train.tokens,
                                  *options.train_tokens));
   }
   if (!options.train_tokens && !train.complete) {
     differences->add(
-        fmt::format("it was cut at {} training tokens, all are requested", train.tokens));
+        fmt::format("it was cut at {} training tokens, but all are requested", train.tokens));
   }
   const SplitRecord& validation = manifest.validation;
   if (!options.validation_tokens && !validation.complete) {
-    differences->add(fmt::format("its validation split was cut at {} tokens, all are requested",
+    differences->add(fmt::format("its validation split was cut at {} tokens, but all are requested",
                                  validation.tokens));
   }
   if (options.validation_tokens && *options.validation_tokens != validation.tokens &&
       !(validation.complete && *options.validation_tokens > validation.tokens)) {
-    differences->add(fmt::format("it has {} validation tokens, {} are requested", validation.tokens,
-                                 *options.validation_tokens));
+    differences->add(fmt::format("it has {} validation tokens, but {} are requested",
+                                 validation.tokens, *options.validation_tokens));
   }
 }
 
@@ -86,7 +86,7 @@ void check_same_request(const TokenCache& cache, const PrepareOptions& options,
     compare_sources(manifest.validation, Split::kValidation, validation, &differences);
   }
   if (!differences.empty()) {
-    fail(ErrorKind::kConfig, "{} was made from another request: {}; choose a new directory",
+    fail(ErrorKind::kConfig, "{} was made for a different request: {}; choose a new directory",
          cache.directory().string(), differences.joined());
   }
 }

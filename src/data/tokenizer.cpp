@@ -22,7 +22,7 @@ namespace {
 
 void check_id(uint16_t id, int64_t vocab_size) {
   if (id >= vocab_size) {
-    fail(ErrorKind::kData, "id {} is not under the vocabulary of {}", id, vocab_size);
+    fail(ErrorKind::kData, "id {} is outside the vocabulary of {}", id, vocab_size);
   }
 }
 

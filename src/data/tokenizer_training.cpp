@@ -138,8 +138,8 @@ class Sentences : public sentencepiece::SentenceIterator {
     characters_ += static_cast<int64_t>(line_.size()) + 2;  // at least as many bytes as characters
     if (!unigram_ || characters_ <= std::numeric_limits<int32_t>::max()) return;
     fail(ErrorKind::kConfig,
-         "a unigram model is trained on less than 2 GiB of text, and there is more: give a number "
-         "of lines under {} (--max-sentences), or train a bpe model",
+         "a unigram model can be trained on less than 2 GiB of text, but there is more: use fewer "
+         "than {} lines (--max-sentences), or train a bpe model",
          summary_->sentences);
   }
 
@@ -190,7 +190,7 @@ void check_options(const TokenizerTrainingOptions& options) {
     fail(ErrorKind::kConfig, "expected a model type bpe or unigram, found {}", options.model_type);
   }
   if (!(options.character_coverage > 0.0 && options.character_coverage <= 1.0)) {
-    fail(ErrorKind::kConfig, "expected a character coverage over 0 and up to 1, found {}",
+    fail(ErrorKind::kConfig, "expected a character coverage above 0 and at most 1, found {}",
          options.character_coverage);
   }
 }
@@ -200,7 +200,7 @@ void report_left_out(const TokenizerTrainingSummary& summary, Log* log) {
     log->warn("left out {} line(s) with a NUL or U+2585", summary.skipped);
   }
   if (summary.long_words > 0) {
-    log->warn("left out {} word(s) of more than {} characters, which SentencePiece cannot take",
+    log->warn("left out {} word(s) of more than {} characters, which SentencePiece cannot handle",
               summary.long_words, kMaxWordCharacters);
   }
   const std::string passed_over = passed_over_text(summary.blank_lines, summary.zero_bytes);

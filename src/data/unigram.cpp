@@ -24,7 +24,7 @@ double UnigramStatistics::cross_entropy(const std::vector<int64_t>& targets) con
     sum -= static_cast<double>(targets[id]) * std::log(probability);
     number += targets[id];
   }
-  if (number == 0) fail(ErrorKind::kData, "there are no targets to take a cross-entropy over");
+  if (number == 0) fail(ErrorKind::kData, "there are no targets for a cross-entropy");
   return sum / static_cast<double>(number);
 }
 

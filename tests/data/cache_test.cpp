@@ -154,7 +154,7 @@ TEST_F(CacheTest, RefusesAnInconsistentManifest) {
       {[](Json* json) { (*json)["train"]["shards"][1]["tokens"] = 9; }, "train-00001.bin"},
       {[](Json* json) { (*json)["train"]["shards"][0]["name"] = "../train-00000.bin"; },
        "../train-00000.bin"},
-      {[](Json* json) { (*json)["train"]["shards"].erase(2); }, "its shards 20"},
+      {[](Json* json) { (*json)["train"]["shards"].erase(2); }, "its shards have 20"},
       {[](Json* json) { (*json)["validation"]["shards"] = "none"; }, "validation.shards"},
   };
   for (const auto& [edit, part] : cases) {

@@ -368,11 +368,11 @@ TEST_F(PrepareTest, AnotherRequestIsRefusedAndTheFieldsAreNamed) {
     options_ = made;
   };
   options_.train_tokens = 2001;
-  expect_difference({"2000 training tokens, 2001 are needed"});
+  expect_difference({"2000 training tokens, but 2001 are needed"});
   options_.train_tokens.reset();
-  expect_difference({"cut at 2000 training tokens, all"});
+  expect_difference({"cut at 2000 training tokens, but all"});
   options_.validation_tokens = 100;
-  expect_difference({"validation tokens, 100 are requested"});
+  expect_difference({"validation tokens, but 100 are requested"});
   options_.shuffle_seed = 43;
   options_.shuffle_buffer = 31;
   expect_difference({"data.shuffle_seed is 42, but 43 was requested",
@@ -386,7 +386,7 @@ TEST_F(PrepareTest, AnotherRequestIsRefusedAndTheFieldsAreNamed) {
   write_bytes(source_ / "c4-train.0.json.gz", gzip(json_lines(some_documents(1, 150))));
   EXPECT_TRUE(run().reused);
   write_bytes(source_ / "c4-validation.1.json", json_lines(some_documents(4, 1)));
-  expect_difference({"made from 1 validation files, there are 2 now"});
+  expect_difference({"made from 1 validation files, but there are 2 now"});
 }
 
 TEST_F(PrepareTest, MoreFilesAfterACutAreNotADifference) {
