@@ -52,7 +52,7 @@ CandidateOutcome run_candidate(const std::vector<std::string>& words, double tim
 
 void check_time_limit(double seconds) {
   if (std::isfinite(seconds) && seconds >= 0) return;
-  fail(ErrorKind::kUsage, "--time-limit is {}: a number of seconds of at least 0 was expected",
+  fail(ErrorKind::kUsage, "--time-limit is {}, but must be a number of seconds of at least 0",
        seconds);
 }
 

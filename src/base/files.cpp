@@ -75,7 +75,7 @@ std::string read_file(const Path& path) {
 std::filesystem::file_status file_status(const Path& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (!std::filesystem::status_known(status)) fail_system("look at", path, error.value());
+  if (!std::filesystem::status_known(status)) fail_system("inspect", path, error.value());
   return status;
 }
 
@@ -89,11 +89,11 @@ void make_directories(const Path& path) {
     const Path& directory = missing.back();
     std::error_code error;
     const bool made = std::filesystem::create_directory(directory, error);
-    if (error) fail_system("make the directory", directory, error.value());
+    if (error) fail_system("create the directory", directory, error.value());
     if (made) flush_directory(directory_of(directory));
   }
   if (!std::filesystem::is_directory(file_status(path))) {
-    fail_system("make the directory", path, ENOTDIR);
+    fail_system("create the directory", path, ENOTDIR);
   }
 }
 
@@ -169,7 +169,7 @@ void AtomicFile::commit() {
   // close is never repeated: after EINTR the descriptor is gone and may belong to someone else.
   if (::close(std::exchange(descriptor_, -1)) < 0 && errno != EINTR) fail_system("close", path_);
   if (!whole_) return;
-  if (::rename(temporary_.c_str(), target_.c_str()) < 0) fail_system("put in place", path_);
+  if (::rename(temporary_.c_str(), target_.c_str()) < 0) fail_system("rename a file to", path_);
   temporary_.clear();
   flush_directory(directory_of(target_));
 }

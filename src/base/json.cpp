@@ -67,7 +67,7 @@ int64_t json_integer(const Json& value) {
   const bool fits = !value.is_number_unsigned() ||
                     value.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
   if (value.is_number_integer() && fits) return value.get<int64_t>();
-  throw Json::type_error::create(302, "an integer was expected, found " + json_text(value), &value);
+  throw Json::type_error::create(302, "expected an integer, found " + json_text(value), &value);
 }
 
 Json parse_json(std::string_view text, std::string_view where) {

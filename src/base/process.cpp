@@ -176,7 +176,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
 }
 
 void end_with_parent(int64_t parent) {
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail_system("ask for", "the end of the parent");
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail_system("watch", "the parent process");
   if (::getppid() != parent) ::raise(SIGKILL);  // it ended before the request
 }
 

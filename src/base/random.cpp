@@ -83,7 +83,7 @@ double RandomStream::rademacher(uint64_t index) const {
 }
 
 uint64_t RandomStream::below(uint64_t index, uint64_t bound) const {
-  if (bound == 0) fail(ErrorKind::kInternal, "a random number below 0 was asked for");
+  if (bound == 0) fail(ErrorKind::kInternal, "a random number below 0 was requested");
   // Lemire, "Fast random integer generation in an interval", 2019: the high half of x * bound,
   // refused when the low half falls into the 2^64 mod bound values that would be drawn too often.
   const uint64_t surplus = -bound % bound;
@@ -98,7 +98,7 @@ uint64_t RandomStream::below(uint64_t index, uint64_t bound) const {
 }
 
 std::vector<int64_t> random_permutation(const RandomStream& stream, int64_t count) {
-  if (count < 0) fail(ErrorKind::kInternal, "a permutation of {} numbers was asked for", count);
+  if (count < 0) fail(ErrorKind::kInternal, "a permutation of {} numbers was requested", count);
   std::vector<int64_t> order(static_cast<size_t>(count));
   std::iota(order.begin(), order.end(), int64_t{0});
   for (size_t last = order.size(); last > 1; --last) {

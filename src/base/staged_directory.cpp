@@ -17,10 +17,10 @@ namespace {
 Path named_path(const Path& path) {
   std::error_code error;
   Path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-  if (error) fail_system("look at", path, error.value());
+  if (error) fail_system("inspect", path, error.value());
   if (!whole.has_filename()) whole = whole.parent_path();
   if (!whole.has_filename()) {
-    fail(ErrorKind::kConfig, "'{}' cannot be made: it has no name", path.string());
+    fail(ErrorKind::kConfig, "'{}' cannot be created: it has no name", path.string());
   }
   return whole;
 }
@@ -51,7 +51,7 @@ void refuse_what_is_there(const Path& target) {
   const auto status = std::filesystem::symlink_status(target, error);
   if (!std::filesystem::exists(status)) return;
   if (std::filesystem::is_directory(status) && std::filesystem::is_empty(target, error)) return;
-  fail(ErrorKind::kConfig, "'{}' is there already: choose a new directory", target.string());
+  fail(ErrorKind::kConfig, "'{}' already exists: choose a new directory", target.string());
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ StagedDirectory::StagedDirectory(const Path& target)
     const Path path = target_.parent_path() / (prefix() + std::to_string(number));
     if (::mkdir(path.c_str(), 0777) != 0) {
       if (errno == EEXIST) continue;
-      fail_system("make the directory", path);
+      fail_system("create the directory", path);
     }
     descriptor_ = open_locked(path);
     const int code = errno;
@@ -120,7 +120,7 @@ void StagedDirectory::publish() {
   if (::rename(staged_.c_str(), target_.c_str()) != 0) {
     const int code = errno;
     refuse_what_is_there(target_);  // another writer was first
-    fail_system("put in place", target_, code);
+    fail_system("rename a directory to", target_, code);
   }
   staged_.clear();
   missing_.directories.clear();

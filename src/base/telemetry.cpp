@@ -41,7 +41,7 @@ bool mend(const Path& path) {
          path.string(), kTelemetryHeading);
   }
   if (whole < text.size() && ::truncate(path.c_str(), static_cast<off_t>(whole)) != 0) {
-    fail_system("shorten", path);
+    fail_system("truncate", path);
   }
   return whole > 0;
 }

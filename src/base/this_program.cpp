@@ -34,8 +34,8 @@ Path path_of_this_program() {
   if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
   if (is_this_program(path)) return path;
   fail(ErrorKind::kConfig,
-       "'{}' was replaced or removed while this program ran: jobs would run another one; run the "
-       "command again",
+       "'{}' was replaced or removed while this program ran: jobs would run a different one; run "
+       "the command again",
        path);
 }
 

@@ -17,7 +17,7 @@ constexpr int kMostLinks = 40;  // as in the kernel
 bool is_link(const Path& path) {
   std::error_code error;
   const auto status = std::filesystem::symlink_status(path, error);
-  if (!std::filesystem::status_known(status)) fail_system("look at", path, error.value());
+  if (!std::filesystem::status_known(status)) fail_system("inspect", path, error.value());
   return std::filesystem::is_symlink(status);
 }
 
@@ -80,8 +80,7 @@ WriteTarget write_target(const Path& path) {
     return {WriteTarget::Kind::kFile, file};
   }
   if (!std::filesystem::is_fifo(status) && !std::filesystem::is_character_file(status)) {
-    fail(ErrorKind::kIo,
-         "cannot write '{}': a file, a pipe or a terminal was expected, but it is a {}",
+    fail(ErrorKind::kIo, "cannot write '{}': expected a file, a pipe or a terminal, but it is a {}",
          path.string(),
          std::filesystem::is_socket(status)       ? "socket"
          : std::filesystem::is_block_file(status) ? "block device"

@@ -24,7 +24,7 @@ class DeviceBatch {
   void set(backend::Context& context, int64_t sequences, const int32_t* inputs,
            const int32_t* targets) {
     if (sequences < 1 || sequences > capacity_) {
-      fail(ErrorKind::kInternal, "a batch of {} sequences where 1 to {} were planned", sequences,
+      fail(ErrorKind::kInternal, "a batch of {} sequences, but 1 to {} were planned", sequences,
            capacity_);
     }
     sequences_ = sequences;

@@ -53,7 +53,7 @@ template <class T>
 void Generator<T>::append(std::span<const int32_t> tokens) {
   const auto count = static_cast<int64_t>(tokens.size());
   if (count > capacity() - positions_) {
-    fail(ErrorKind::kInternal, "{} tokens were appended where {} positions are left", count,
+    fail(ErrorKind::kInternal, "{} tokens were appended, but {} positions are left", count,
          capacity() - positions_);
   }
   for (const int32_t token : tokens) {
@@ -115,8 +115,8 @@ void Generator<T>::run_block(size_t index, int64_t rows) {
 template <class T>
 std::vector<T> Generator<T>::logits(int64_t first, int64_t count) {
   if (first < 0 || count < 0 || first + count > positions_) {
-    fail(ErrorKind::kInternal, "logits of positions [{}, {}) were requested, {} were run", first,
-         first + count, positions_);
+    fail(ErrorKind::kInternal, "logits of positions [{}, {}) were requested, but {} were run",
+         first, first + count, positions_);
   }
   const Tensor z(context_, 1, count, model_.vocab_size);
   ops::linear_forward<T>(context_, states_.view().row_range(first, count),

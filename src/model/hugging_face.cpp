@@ -163,7 +163,7 @@ Json hugging_face_config(const config::ModelSettings& model,
 
 // Defaults of fields that are missing: those of Transformers' LlamaConfig.
 config::ModelSettings settings_from_hugging_face(const Json& config, std::string_view where) {
-  if (!config.is_object()) fail(ErrorKind::kData, "{}: an object was expected", where);
+  if (!config.is_object()) fail(ErrorKind::kData, "{}: expected an object", where);
   const HuggingFaceFields fields(config, where);
   if (!fields.has("model_type")) fields.refuse("model_type", "\"llama\"");
   fields.only("model_type", "llama");

@@ -55,7 +55,7 @@ std::optional<config::ModelSettings> noted_model(const std::map<std::string, std
   const std::string place = fmt::format("{} (metadata)", where);
   const Json json = parse_json(note->second, place);
   if (!json.is_object() || !json.contains("recipe") || !json["recipe"].is_object()) {
-    fail(ErrorKind::kData, "{}: {} holds no recipe", place, note->first);
+    fail(ErrorKind::kData, "{}: {} contains no recipe", place, note->first);
   }
   std::string yaml = "model:\n";
   for (const config::Field& field : config::setting_fields()) {

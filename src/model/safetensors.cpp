@@ -61,7 +61,7 @@ int64_t known_bytes(std::string_view dtype) {
 
 int64_t read_header_length(const InputFile& file) {
   if (file.size() < 8) {
-    fail(ErrorKind::kData, "{}: not a safetensors file: {} bytes, at least 8 expected",
+    fail(ErrorKind::kData, "{}: not a safetensors file: expected at least 8 bytes, found {}",
          file.path().string(), file.size());
   }
   std::array<unsigned char, 8> bytes{};
@@ -71,7 +71,7 @@ int64_t read_header_length(const InputFile& file) {
   const auto most = static_cast<uint64_t>(std::min(kLargestHeader, file.size() - 8));
   if (length > most) {
     fail(ErrorKind::kData,
-         "{}: the safetensors header claims {} bytes, at most {} are possible in this file "
+         "{}: the safetensors header claims {} bytes, but at most {} are possible in this file "
          "(truncated, or not a safetensors file)",
          file.path().string(), length, most);
   }
@@ -88,7 +88,7 @@ TensorEntry parse_entry(const Path& path, const std::string& name, const Json& v
   if (!value.is_object() || !value.contains("dtype") || !value["dtype"].is_string() ||
       !value.contains("shape") || !value["shape"].is_array() || !value.contains("data_offsets") ||
       !value["data_offsets"].is_array() || value["data_offsets"].size() != 2) {
-    bad_entry(path, name, "an entry with dtype, shape and two data_offsets was expected");
+    bad_entry(path, name, "expected an entry with dtype, shape and two data_offsets");
   }
   TensorEntry entry;
   entry.name = name;
@@ -96,7 +96,7 @@ TensorEntry parse_entry(const Path& path, const std::string& name, const Json& v
   for (const Json& extent : value["shape"]) {
     if (!extent.is_number_unsigned() ||
         extent.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      bad_entry(path, name, fmt::format("the shape holds {}, a size was expected", extent.dump()));
+      bad_entry(path, name, fmt::format("the shape contains {}, expected a size", extent.dump()));
     }
     entry.shape.push_back(extent.get<int64_t>());
   }
@@ -135,14 +135,14 @@ void check_coverage(const Path& path, const std::vector<TensorEntry>& entries, i
   for (const TensorEntry& entry : entries) {
     if (entry.offset != next) {
       bad_entry(path, entry.name,
-                fmt::format("its bytes begin at {} of the file, {} expected (an overlap or a gap)",
+                fmt::format("its bytes begin at {} of the file, expected {} (an overlap or a gap)",
                             entry.offset, next));
     }
     next = entry.offset + entry.bytes;
   }
   if (next != file_size) {
-    fail(ErrorKind::kData, "{}: the tensors end at byte {}, the file at {}", path.string(), next,
-         file_size);
+    fail(ErrorKind::kData, "{}: the tensors end at byte {}, but the file at {}", path.string(),
+         next, file_size);
   }
 }
 
@@ -194,7 +194,7 @@ void SafetensorsReader::read(const TensorEntry& entry, int64_t first, int64_t co
                              void* out) const {
   const int64_t size = element_bytes(entry.dtype);
   if (first < 0 || count < 0 || (first + count) * size > entry.bytes) {
-    fail(ErrorKind::kInternal, "{}: elements [{}, {}) of tensor {} were asked for", path().string(),
+    fail(ErrorKind::kInternal, "{}: elements [{}, {}) of tensor {} were requested", path().string(),
          first, first + count, entry.name);
   }
   file_.read_at(entry.offset + first * size, out, static_cast<size_t>(count * size));
@@ -228,7 +228,7 @@ void SafetensorsWriter::write(const void* bytes, size_t count) {
 
 void SafetensorsWriter::commit() {
   if (file_.size() != expected_) {
-    fail(ErrorKind::kInternal, "a safetensors file of {} bytes was announced, {} were written",
+    fail(ErrorKind::kInternal, "a safetensors file of {} bytes was announced, but {} were written",
          expected_, file_.size());
   }
   file_.commit();

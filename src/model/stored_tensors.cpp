@@ -42,14 +42,15 @@ StoredTensors::StoredTensors(const Path& path) : where_(path.string()) {
   } else if (std::filesystem::exists(path / kIndexName)) {
     open_listed(path, path / kIndexName);
   } else {
-    fail(ErrorKind::kData, "'{}' holds neither {} nor {}; other formats of weights are not read",
-         where_, kFileName, kIndexName);
+    fail(ErrorKind::kData,
+         "'{}' contains neither {} nor {}; other weight formats are not supported", where_,
+         kFileName, kIndexName);
   }
   for (size_t i = 0; i < readers_.size(); ++i) {
     for (const TensorEntry& entry : readers_[i].entries()) {
       const auto [at, is_new] = places_.insert({entry.name, {i, &entry}});
       if (!is_new) {
-        fail(ErrorKind::kData, "{}: tensor {} is in {} and in {}", where_, entry.name,
+        fail(ErrorKind::kData, "{}: tensor {} is in both {} and {}", where_, entry.name,
              readers_[at->second.reader].path().filename().string(),
              readers_[i].path().filename().string());
       }
@@ -108,7 +109,7 @@ std::vector<float> StoredTensors::read(const std::string& name) const {
     return values;
   }
   if (entry.dtype != "F16" && entry.dtype != "BF16") {
-    fail(ErrorKind::kData, "{}: tensor {} has type {}, F32, F16 or BF16 expected", where_, name,
+    fail(ErrorKind::kData, "{}: tensor {} has type {}, expected F32, F16 or BF16", where_, name,
          entry.dtype);
   }
   std::vector<uint16_t> bits(count);

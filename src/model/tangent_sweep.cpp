@@ -107,7 +107,7 @@ void TangentSweep<T>::add_forms(const backend::Arena<T>& directions, int64_t fir
                                 tensor::View<double> forms) {
   const int64_t count = forms.workers();
   if (count < 1 || count > lanes_) {
-    fail(ErrorKind::kInternal, "{} directions at once where 1 to {} were planned", count, lanes_);
+    fail(ErrorKind::kInternal, "{} directions at once, but 1 to {} were planned", count, lanes_);
   }
   const PlanBuffers<T>& at = plan_->buffers();
   const Lanes lanes{directions, first, forms};

@@ -35,13 +35,13 @@ std::vector<T> read_tensor(const SafetensorsReader& reader, const std::string& n
     fail(ErrorKind::kData, "{}: tensor {} is missing", reader.path().string(), name);
   }
   if (entry->shape != file_shape(slot)) {
-    fail(ErrorKind::kData, "{}: tensor {} has shape [{}], the model needs [{}]",
+    fail(ErrorKind::kData, "{}: tensor {} has shape [{}], but the model needs [{}]",
          reader.path().string(), name, fmt::join(entry->shape, ", "),
          fmt::join(file_shape(slot), ", "));
   }
   if (entry->dtype == "F32") return read_as<float, T>(reader, *entry, slot.size());
   if (entry->dtype == "F64") return read_as<double, T>(reader, *entry, slot.size());
-  fail(ErrorKind::kData, "{}: tensor {} has type {}, F32 or F64 expected", reader.path().string(),
+  fail(ErrorKind::kData, "{}: tensor {} has type {}, expected F32 or F64", reader.path().string(),
        name, entry->dtype);
 }
 
@@ -52,8 +52,8 @@ void check_finite(ErrorKind kind, const std::string& where, const std::string& n
   const auto bad =
       std::find_if(values.begin(), values.end(), [](T x) { return !std::isfinite(x); });
   if (bad != values.end()) {
-    fail(kind, "{}: tensor {} holds {} at element {}, a finite number was expected", where, name,
-         *bad, bad - values.begin());
+    fail(kind, "{}: tensor {} holds {} at element {}, expected a finite number", where, name, *bad,
+         bad - values.begin());
   }
 }
 

@@ -50,8 +50,8 @@ class StoredNames {
 const TensorEntry& matrix(const StoredTensors& tensors, const std::string& name) {
   const TensorEntry& entry = tensors.at(name);
   if (entry.shape.size() != 2) {
-    fail(ErrorKind::kData, "{}: tensor {} has shape [{}], a matrix was expected", tensors.where(),
-         name, fmt::join(entry.shape, ", "));
+    fail(ErrorKind::kData, "{}: tensor {} has shape [{}], expected a matrix", tensors.where(), name,
+         fmt::join(entry.shape, ", "));
   }
   return entry;
 }
@@ -139,13 +139,13 @@ void write_weights(const StoredTensors& tensors, const tensor::Layout& layout,
     const std::vector<int64_t> shape = slot.is_vector ? std::vector<int64_t>{slot.cols}
                                                       : std::vector<int64_t>{slot.rows, slot.cols};
     if (entry.shape != shape) {
-      fail(ErrorKind::kData, "{}: tensor {} has shape [{}], the model needs [{}]", tensors.where(),
-           name, fmt::join(entry.shape, ", "), fmt::join(shape, ", "));
+      fail(ErrorKind::kData, "{}: tensor {} has shape [{}], but the model needs [{}]",
+           tensors.where(), name, fmt::join(entry.shape, ", "), fmt::join(shape, ", "));
     }
     const std::vector<float> values = tensors.read(name);
     const auto bad = std::ranges::find_if(values, [](float x) { return !std::isfinite(x); });
     if (bad != values.end()) {
-      fail(ErrorKind::kData, "{}: tensor {} holds {} at element {}, a finite number was expected",
+      fail(ErrorKind::kData, "{}: tensor {} holds {} at element {}, expected a finite number",
            tensors.where(), name, *bad, bad - values.begin());
     }
     writer.write(values.data(), values.size() * sizeof(float));

@@ -34,7 +34,7 @@ std::string differences(const char* title, const Json& list) {
 }
 
 std::string data_text(const Json& data) {
-  if (data["same"].is_null()) return "token cache: not known for both runs\n";
+  if (data["same"].is_null()) return "token cache: not known for at least one run\n";
   if (data["same"].get<bool>()) return "token cache: the same\n";
   return fmt::format("token cache: {} | {}\n", plain(data["a"]), plain(data["b"]));
 }
@@ -70,8 +70,8 @@ std::string comparison_text(const Json& record) {
   const Json& found = record["differences"];
   std::string text = run_text("A", record["runs"]["a"]) + run_text("B", record["runs"]["b"]) + "\n";
   const Json& same = record["same_work"];
-  text += same.is_null() ? "the settings that decide the numbers agree; whether the data does is "
-                           "not known\n"
+  text += same.is_null() ? "the settings that decide the numbers agree; whether the data agree is "
+                           "unknown\n"
           : same.get<bool>()
               ? fmt::format("the runs differ in execution only: the same work, seed {} and order\n",
                             plain(record["seed"]["a"]))

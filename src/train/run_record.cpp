@@ -43,7 +43,7 @@ void read_metrics(const Path& path, RunRecord& run) {
     begin = end + 1;
     if (!line.is_object() || !line.contains("type")) {
       if (begin >= text.size()) return;
-      fail(ErrorKind::kData, "{}:{}: a metrics record was expected", path.string(), number);
+      fail(ErrorKind::kData, "{}:{}: expected a metrics record", path.string(), number);
     }
     const std::string_view type =
         line["type"].is_string() ? line["type"].get<std::string_view>() : std::string_view();

@@ -55,7 +55,7 @@ TEST(StagedDirectory, ReplacesAnEmptyDirectoryAndRefusesOthers) {
   write_file_atomically(scratch / "file", "mine");
   std::filesystem::create_directory_symlink(scratch / "nowhere", scratch / "link");
   for (const char* name : {"empty", "file", "link"}) {
-    expect_error(ErrorKind::kConfig, {name, "is there already"},
+    expect_error(ErrorKind::kConfig, {name, "already exists"},
                  [&] { StagedDirectory refused(scratch / name); });
   }
   EXPECT_EQ(read_file(scratch / "empty" / "file"), "whole");
@@ -79,7 +79,7 @@ TEST(StagedDirectory, TheSecondOfTwoWritersIsRefusedWhenItPublishes) {
   write_into(first, "first");
   write_into(second, "second");
   first.publish();
-  expect_error(ErrorKind::kConfig, {"is there already"}, [&] { second.publish(); });
+  expect_error(ErrorKind::kConfig, {"already exists"}, [&] { second.publish(); });
   EXPECT_EQ(read_file(scratch / "result" / "file"), "first");
 }
 

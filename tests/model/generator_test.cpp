@@ -108,7 +108,7 @@ TEST(Generator, RefusesWhatDoesNotFit) {
   append(random_tokens(600));
   EXPECT_EQ(generator.positions(), generator.capacity());
   expect_error(ErrorKind::kInternal, {"0 positions"}, [&] { append({1}); });
-  expect_error(ErrorKind::kInternal, {"600 were run"}, [&] { generator.logits(600, 1); });
+  expect_error(ErrorKind::kInternal, {"but 600 were run"}, [&] { generator.logits(600, 1); });
 }
 
 }  // namespace

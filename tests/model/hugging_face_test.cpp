@@ -506,7 +506,7 @@ TEST_F(HuggingFace, ImportRefusesTensorsThatDoNotFit) {
 
 TEST_F(HuggingFace, ExistingFilesAreNeitherOverwrittenNorDamaged) {
   const std::string before = read_file(folder_ / "config.json");
-  expect_error(ErrorKind::kConfig, {"folder", "is there already"},
+  expect_error(ErrorKind::kConfig, {"folder", "already exists"},
                [&] { export_hugging_face(folder_, kLlama, weights_, nullptr); });
   EXPECT_EQ(read_file(folder_ / "config.json"), before);
   import_again();

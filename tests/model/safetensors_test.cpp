@@ -54,9 +54,9 @@ TEST_F(SafetensorsHeader, WholeFilesAreRead) {
 }
 
 TEST_F(SafetensorsHeader, LengthMustBeInsideTheFile) {
-  expect_refused("", {"0 bytes, at least 8 expected"});
-  expect_refused("1234567", {"7 bytes, at least 8 expected"});
-  expect_refused(file_text("{}", 0, 3), {"claims 3 bytes, at most 2"});
+  expect_refused("", {"expected at least 8 bytes, found 0"});
+  expect_refused("1234567", {"expected at least 8 bytes, found 7"});
+  expect_refused(file_text("{}", 0, 3), {"claims 3 bytes, but at most 2"});
   expect_refused(file_text("{}", 0, UINT64_MAX), {"claims 18446744073709551615 bytes"});
 }
 
@@ -67,15 +67,15 @@ TEST_F(SafetensorsHeader, MustBeAnObjectOfJson) {
   expect_header_refused("[]", {"not an object"});
   expect_header_refused(R"({"__metadata__":1})", {"__metadata__"});
   expect_header_refused(R"({"__metadata__":{"step":1}})", {"metadata step"});
-  expect_header_refused("{}", {"the tensors end at byte 10, the file at 26"});
+  expect_header_refused("{}", {"the tensors end at byte 10, but the file at 26"});
 }
 
 TEST_F(SafetensorsHeader, EntriesMustBeComplete) {
-  expect_entry_refused("3", {"was expected"});
-  expect_entry_refused(R"({"shape":[2],"data_offsets":[8,16]})", {"was expected"});
-  expect_entry_refused(R"({"dtype":"F32","data_offsets":[8,16]})", {"was expected"});
-  expect_entry_refused(R"({"dtype":"F32","shape":[2]})", {"was expected"});
-  expect_entry_refused(R"({"dtype":"F32","shape":[2],"data_offsets":[8]})", {"was expected"});
+  expect_entry_refused("3", {"expected an entry"});
+  expect_entry_refused(R"({"shape":[2],"data_offsets":[8,16]})", {"expected an entry"});
+  expect_entry_refused(R"({"dtype":"F32","data_offsets":[8,16]})", {"expected an entry"});
+  expect_entry_refused(R"({"dtype":"F32","shape":[2]})", {"expected an entry"});
+  expect_entry_refused(R"({"dtype":"F32","shape":[2],"data_offsets":[8]})", {"expected an entry"});
   expect_entry_refused(R"({"dtype":"F33","shape":[2],"data_offsets":[8,16]})",
                        {"unknown type F33"});
 }
@@ -102,9 +102,9 @@ TEST_F(SafetensorsHeader, ShapesMustFillTheirBytes) {
   expect_entry_refused(of_shape("[3]"), {"F32 of shape [3]", "its 8 bytes"});
   expect_entry_refused(of_shape("[]"), {"F32 of shape []", "its 8 bytes"});
   expect_entry_refused(of_shape("[0]"), {"F32 of shape [0]", "its 8 bytes"});
-  expect_entry_refused(of_shape("[-1,-2]"), {"-1", "a size was expected"});
-  expect_entry_refused(of_shape("[2.0]"), {"2.0", "a size was expected"});
-  expect_entry_refused(of_shape("[9223372036854775808]"), {"a size was expected"});
+  expect_entry_refused(of_shape("[-1,-2]"), {"-1", "expected a size"});
+  expect_entry_refused(of_shape("[2.0]"), {"2.0", "expected a size"});
+  expect_entry_refused(of_shape("[9223372036854775808]"), {"expected a size"});
   // In 64 bits the number of elements wraps around to 2 and the number of bytes to 8.
   expect_entry_refused(of_shape("[4294967296,4294967296,2]"), {"does not fill its 8 bytes"});
   expect_entry_refused(of_shape("[4611686018427387906]"), {"does not fill its 8 bytes"});

@@ -189,7 +189,7 @@ TEST(StateFile, RefusesDamagedCounters) {
       {R"({"version": 1})", "recipe is missing"},
       {R"({"version": 1, "recipe": {}})", "counters"},
       {R"({"version": 1, "recipe": {}, "counters": {"step": "many"}})", "counters"},
-      {R"({"version": 1, "recipe": {}, "counters": {"step": 1e300}})", "integer was expected"},
+      {R"({"version": 1, "recipe": {}, "counters": {"step": 1e300}})", "expected an integer"},
   };
   for (const auto& [text, message] : cases) {
     write_metadata(path, text);

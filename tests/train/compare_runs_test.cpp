@@ -119,7 +119,7 @@ TEST_F(CompareRuns, DifferentDataIsDifferentWork) {
 TEST_F(CompareRuns, UnknownDataIsNeitherTheSameNorDifferent) {
   b_.environment.erase("data_identity");
   EXPECT_TRUE(compare().at("same_work").is_null());
-  EXPECT_THAT(comparison_text(compare()), HasSubstr("whether the data does is not known"));
+  EXPECT_THAT(comparison_text(compare()), HasSubstr("whether the data agree is unknown"));
   b_.settings.optimizer.lr = 0.002;
   EXPECT_EQ(compare().at("same_work"), false);
 }
