@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a small corpus in the form of C4 from Debian's bible-kjv (King James Version, public
-# domain): every chapter a document, every 20th chapter for validation.
+# domain): every chapter is a document, and every 20th chapter is for validation.
 #
 #   scripts/bible-documents.sh DIRECTORY
 #
@@ -12,7 +12,7 @@ directory=${1:?usage: scripts/bible-documents.sh DIRECTORY}
 train="$directory/c4-train.00000-of-00001.json.gz"
 validation="$directory/c4-validation.00000-of-00001.json.gz"
 if [[ -s "$train" && -s "$validation" ]]; then
-  echo "text: $directory is there already"
+  echo "text: $directory already exists"
   exit 0
 fi
 
@@ -49,10 +49,10 @@ bible -f gen1:1-rev22:21 </dev/null |
     END { if (!bad) write_chapter() }'
 
 if [[ ! -s "$scratch/train" || ! -s "$scratch/validation" ]]; then
-  echo "bible-documents.sh: the program bible gave no text" >&2
+  echo "bible-documents.sh: the program bible printed no text" >&2
   exit 1
 fi
-echo "text: $(wc -l <"$scratch/train") documents to train, $(wc -l <"$scratch/validation") to validate"
+echo "text: $(wc -l <"$scratch/train") documents for training, $(wc -l <"$scratch/validation") for validation"
 gzip -n "$scratch/train" "$scratch/validation"
 mv "$scratch/train.gz" "$train"
 mv "$scratch/validation.gz" "$validation"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a fresh Debian 12 in a folder (debootstrap), copies the last commit of this tree into it, and
+# Sets up a fresh Debian 12 in a folder (debootstrap), copies the last commit of this tree into it, and
 # runs the quickstart there as root. It ends with the lines and the exit code of the quickstart.
 #
 #   sudo scripts/fresh-machine.sh [--output FOLDER] [--keep] [--command COMMAND | --package FILE.deb]
@@ -8,7 +8,7 @@
 #     --package FILE     install and test this package there: scripts/try-package.sh
 #     --keep             keep the machine in the folder for inspection
 #
-# Packages come from the Debian 12 archives that apt of this machine uses, through the same proxy and
+# Packages come from the Debian 12 archives that apt on this machine uses, through the same proxy and
 # with the same certificates. Programs inside see their own processes, mounts and files, but the network
 # and processors of this machine. All of them, and the mounts, end with this script.
 set -euo pipefail
@@ -48,7 +48,7 @@ if [[ ! -e "$folder" ]]; then
 elif [[ ! -d "$folder" ]]; then
   stop "$folder is not a folder"
 elif [[ ! -e "$lock" && -n "$(ls -A "$folder")" ]]; then
-  stop "$folder is not empty and not a machine of this script; name another folder with --output"
+  stop "$folder is neither empty nor a machine of this script; name another folder with --output"
 elif [[ -e "$lock" ]]; then
   if [[ -s "$lock" ]]; then made_folder=true; fi
 fi
@@ -79,19 +79,19 @@ trap 'exit 143' TERM
 
 command -v debootstrap >/dev/null || scripts/install-packages.sh --package
 
-# in_namespaces COMMAND...: executes it in place of this process. Its mounts are private, and all its
+# in_namespaces COMMAND...: replaces this process with it. Its mounts are private, and all its
 # processes end with this script, however that ends.
 in_namespaces() {
   exec setpriv --pdeathsig KILL \
     unshare --mount --propagation private --pid --fork --kill-child -- "$@" </dev/null
 }
-(in_namespaces true) || stop "this system does not let root make mount and process namespaces"
+(in_namespaces true) || stop "this system does not let root create mount and process namespaces"
 
 # The archives of Debian 12 among those of this machine, as lines of "URL SUITE".
 archives=$(apt-get --print-uris update |
   sed -nE "s|^'([^']*)/dists/($release(-[a-z]+)?)/InRelease'.*|\1 \2|p" | sort -u)
 main_archive=$(awk -v suite="$release" '$2 == suite { print $1; exit }' <<<"$archives")
-[[ -n "$main_archive" ]] || stop "apt of this machine has no archive of Debian 12 ($release)"
+[[ -n "$main_archive" ]] || stop "apt on this machine has no archive of Debian 12 ($release)"
 
 # isolated COMMAND...: runs it, and waits for it in a way that a signal can interrupt.
 isolated() {
@@ -107,7 +107,7 @@ rm -rf --one-file-system -- "$root"
 mkdir "$root"
 echo "== debootstrap"
 begin=$SECONDS
-# debootstrap downloads by itself: it takes a proxy from the environment, where apt has its own.
+# debootstrap does its own downloads: it takes a proxy from the environment, not from apt.
 proxy=
 eval "$(apt-config shell proxy Acquire::http::Proxy)"
 if [[ -n "$proxy" && "$proxy" != DIRECT ]]; then export http_proxy=$proxy; fi
@@ -115,11 +115,11 @@ log="$root/debootstrap.log"
 if ! isolated debootstrap --variant=minbase --force-check-gpg "$release" "$root" "$main_archive" \
     >"$log" 2>&1; then
   tail -n 20 "$log" >&2
-  stop "debootstrap could not make the machine"
+  stop "debootstrap could not set up the machine"
 fi
 echo "== debootstrap: $((SECONDS - begin)) s"
 
-# Names, archives, proxy and certificates as here.
+# The same names, archives, proxy and certificates as here.
 for file in /etc/hosts /etc/resolv.conf; do
   if [[ -e $file ]]; then cat "$file" >"$root$file"; fi
 done
@@ -135,7 +135,7 @@ if [[ -e $certificates ]]; then
   cp "$certificates" "$root/etc/apt/host-certificates.crt"
   echo 'Acquire::https::CaInfo "/etc/apt/host-certificates.crt";' >>"$settings"
 fi
-if [[ -d /usr/local/share/ca-certificates ]]; then  # for other programs, once ca-certificates is there
+if [[ -d /usr/local/share/ca-certificates ]]; then  # for other programs, once ca-certificates is installed
   mkdir -p "$root/usr/local/share"
   cp -r /usr/local/share/ca-certificates "$root/usr/local/share/"
 fi

@@ -6,7 +6,7 @@
 #   scripts/fuzz.sh [--seconds S] [--jobs N] [--seed N] [--build-only | --no-build] [TARGET...]
 #     --seconds S   run time of each target (default: 60)
 #     --jobs N      compile with N jobs (default: one per core)
-#     --seed N      of the random changes, to repeat a run (default: another each time)
+#     --seed N      of the random changes, to repeat a run (default: a new one each time)
 #     --build-only  do not run the targets
 #     --no-build    run the existing build
 #     TARGET        a folder of tests/fuzz (default: all)
@@ -60,7 +60,7 @@ find_compiler() {
       return
     fi
   done
-  echo "fuzz.sh: skipped: no clang++ with libFuzzer is on this machine" >&2
+  echo "fuzz.sh: skipped: this machine has no clang++ with libFuzzer" >&2
   return 77
 }
 
@@ -99,7 +99,7 @@ for target in "${targets[@]}"; do
   printf '%-14s %10s %8s %9s %7s  %s\n' "$target" "${runs:--}" "$seconds" "${covered:--}" \
     "${kept:--}" "${fault:-none}"
   if [[ -n "$fault" ]]; then
-    echo "  the bytes are in $found, the whole message in $log; again: $program --target=$target FILE"
+    echo "  the bytes are in $found, the full message is in $log; to repeat: $program --target=$target FILE"
   fi
 done
 if $failed; then exit 1; fi

@@ -48,7 +48,7 @@ if $list_only; then
 fi
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "install-packages.sh: this is not a Debian system; install the counterparts of:" >&2
+  echo "install-packages.sh: this is not a Debian system; install the equivalents of:" >&2
   printf '  %s\n' "${packages[@]}" >&2
   exit 1
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds saddle in build/package and makes a Debian package of it: the program, its manual page, bash
+# Builds saddle in build/package and packs it as a Debian package: the program, its manual page, bash
 # completion, settings files and documentation.
 #
 #   scripts/package.sh [--native] [--jobs N] [--output FOLDER]
@@ -34,7 +34,7 @@ version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' build/package/CMakeCache.
 if revision=$(TZ=UTC git log -1 --date=format-local:%Y%m%d%H%M%S --format=%cd.%h 2>/dev/null); then
   version+="+git$revision"
   if [[ -n "$(git status --porcelain --untracked-files=no)" ]]; then version+=.changed; fi
-  # The times of the files in the package, so that the same tree gives the same package.
+  # Sets the times of the files in the package, so that the same tree gives the same package.
   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
   export SOURCE_DATE_EPOCH
 fi

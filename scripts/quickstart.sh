@@ -30,7 +30,7 @@ text=quickstart/text
 tokenizer=quickstart/tokenizer.model
 cache=quickstart/cache
 
-# stage NAME COMMAND...: runs one stage and says how long it took.
+# stage NAME COMMAND...: runs one stage and reports how long it took.
 stage() {
   local name=$1 begin=$SECONDS
   shift
@@ -41,7 +41,7 @@ stage() {
 
 train_tokenizer() {
   if [[ -s "$tokenizer" ]]; then
-    echo "tokenizer: $tokenizer is there already"
+    echo "tokenizer: $tokenizer already exists"
     return
   fi
   local vocab_size

@@ -29,7 +29,7 @@ site() {
     printf '%s' "${!variable}"
   elif [[ -r "$file" ]]; then
     sed -nE "s/^$1:[[:space:]]*//p" "$file" | tail -n 1 | sed -E 's/[[:space:]]+(#.*)?$//' |
-      if [[ "$1" == options ]]; then  # its words have quotes of their own
+      if [[ "$1" == options ]]; then  # its words have their own quotes
         cat
       else
         sed -E 's/^"(.*)"$/\1/; s/^'\''(.*)'\''$/\1/'
@@ -61,20 +61,20 @@ submit() {
   value=$(default signal_seconds SBATCH_SIGNAL)
   [[ -z "$value" ]] || options+=("--signal=B:USR1@$value")
   words=$(site options | xargs -r -n 1 printf '%s\n' 2>/dev/null) ||
-    { echo "slurm.sh: in 'options' of the site a quote was opened and not closed" >&2; exit 3; }
+    { echo "slurm.sh: a quote in 'options' of the site file is not closed" >&2; exit 3; }
   [[ -z "$words" ]] || mapfile -t more <<<"$words"
   while (($#)) && [[ "$1" == -* ]]; do
     more+=("$1")
     shift
   done
-  (($#)) || { echo "slurm.sh: no command was given (see the head of this script)" >&2; exit 2; }
+  (($#)) || { echo "slurm.sh: no command was given (see the top of this script)" >&2; exit 2; }
   command -v sbatch >/dev/null ||
-    { echo "slurm.sh: there is no sbatch on this machine: submit where Slurm is installed" >&2; exit 7; }
+    { echo "slurm.sh: sbatch is not on this machine: submit where Slurm is installed" >&2; exit 7; }
   mkdir -p runs
   exec sbatch "${options[@]}" "${more[@]}" "${BASH_SOURCE[0]}" "$@"
 }
 [[ -n "${SLURM_JOB_ID:-}" ]] || submit "$@"
-(($#)) || { echo "slurm.sh: no command was given (see the head of this script)" >&2; exit 2; }
+(($#)) || { echo "slurm.sh: no command was given (see the top of this script)" >&2; exit 2; }
 
 # resumed WORD...: the words of `train`, changed to resume from its newest state.
 resumed() {

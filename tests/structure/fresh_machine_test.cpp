@@ -20,7 +20,7 @@ TEST(FreshMachine, RefusesAFolderThatIsNotItsOwn) {
   const ProcessResult result = run_process(
       {SADDLE_SOURCE_DIR "/scripts/fresh-machine.sh", "--output", directory.path()}, {});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.errors, HasSubstr("is not empty and not a machine of this script"));
+  EXPECT_THAT(result.errors, HasSubstr("is neither empty nor a machine of this script"));
   EXPECT_EQ(read_file(kept), "text");
 }
 
