@@ -1,4 +1,4 @@
-// Time: seconds from a monotonic clock, and text for people.
+// Time: seconds from a monotonic clock, and text for human readers.
 #pragma once
 
 #include <chrono>

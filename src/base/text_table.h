@@ -1,4 +1,4 @@
-// Tables for people.
+// Tables for human readers.
 #pragma once
 
 #include <string>

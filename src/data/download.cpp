@@ -165,7 +165,7 @@ class Download {
 
   bool fits(const std::optional<int64_t>& bytes) {
     if (!request_.bytes || !bytes || *bytes == *request_.bytes) return true;
-    wrong_ = fmt::format("expected {} bytes, the server has {}", *request_.bytes, *bytes);
+    wrong_ = fmt::format("expected {} bytes, but the server has {}", *request_.bytes, *bytes);
     return false;
   }
 
@@ -174,7 +174,7 @@ class Download {
     result_.received += static_cast<int64_t>(bytes.size());
     const std::optional<int64_t>& whole = part_.origin().bytes;
     if (whole && part_.size() > *whole) {
-      wrong_ = fmt::format("expected {} bytes, the server sends more", *whole);
+      wrong_ = fmt::format("expected {} bytes, but the server sends more", *whole);
       return false;
     }
     if (watch_.seconds() >= next_report_s_) report();

@@ -29,7 +29,7 @@ namespace saddle::train {
 // ratio is b / a, difference b - a. Errors: those of read_run.
 Json compare_runs(const Path& a, const Path& b);
 
-// The record as tables for people.
+// The record as tables for human readers.
 std::string comparison_text(const Json& record);
 
 }  // namespace saddle::train
