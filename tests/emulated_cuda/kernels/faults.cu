@@ -41,7 +41,7 @@ __global__ void absent_lane_kernel() {
 
 __global__ void write_behind_shared_kernel(float* out) {
   SADDLE_SHARED(float, eight, 8);
-  eight[threadIdx.x % 8] = 1;
+  if (threadIdx.x < 8) eight[threadIdx.x] = 1;
   __syncthreads();
   if (threadIdx.x == 0) {
     float* const end = eight + 8;

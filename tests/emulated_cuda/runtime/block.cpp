@@ -40,8 +40,11 @@ uint3 position(int64_t index, const dim3& size) {
           static_cast<unsigned>(index / (x * y))};
 }
 
-// What runs on fibers uses plain arrays: functions of the standard library may be the instrumented
-// copies of another source.
+// Found on a fiber, put into words on the stack of the host.
+enum class Failure { kNone, kWaiting, kException, kSharedMemory };
+
+// What runs on fibers uses plain arrays and makes no text: the functions of the standard library
+// may be copies that the thread sanitizer watches.
 class Grid {
  public:
   Status run(const Launch& launch, uint64_t order);
@@ -64,7 +67,8 @@ class Grid {
   bool release_waiting();
   void enter(Thread& thread);
   void choose_order();
-  [[noreturn]] void abandon(std::string why);
+  void abandon(Failure failure);
+  std::string why_failed();
   void check_kernel_runs() const;
 
   const Launch* launch_ = nullptr;
@@ -86,11 +90,12 @@ class Grid {
 
   SharedMemory shared_memory_{kUnorderedBlocks};
   unsigned block_number_ = 0;  // in the order of running
-  std::string failure_;
+  Failure failure_ = Failure::kNone;
+  const SharedArray* too_large_ = nullptr;
 
   // Addresses that stand for an order of accesses (sanitizers.h).
   uint64_t launched_ = 0;
-  uint64_t blocks_done_ = 0;
+  uint64_t blocks_done_[2]{};  // of the last kUnorderedBlocks and of those before, in turn
   uint64_t block_passed_[kUnorderedBlocks][2]{};
   uint64_t warp_passed_[kUnorderedBlocks][kThreadsPerBlock / kWarp][2]{};
 };
@@ -106,27 +111,43 @@ Status Grid::run(const Launch& launch, uint64_t order) {
   const int64_t blocks = int64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   order_release(&launched_);
   block_number_ = 0;
+  std::string why;
   for (const int64_t block : ordered(blocks, order, 0)) {
     run_block(block);
-    if (failure_.empty()) {
-      if (const char* array = shared_memory_.damaged()) {
-        failure_ =
-            fmt::format("{}: a write beyond the end of the shared array \"{}\"", place(), array);
-      }
-    }
-    if (!failure_.empty()) break;
+    why = why_failed();
+    if (!why.empty()) break;
     ++block_number_;
   }
-  order_acquire(&blocks_done_);
+  for (uint64_t& done : blocks_done_) order_acquire(&done);
   now_ = nullptr;
   launch_ = nullptr;
-  if (failure_.empty()) return {};
-  return {cudaErrorLaunchFailure, std::move(failure_)};
+  if (why.empty()) return {};
+  fibers_.clear();  // they may be anywhere
+  idle_count_ = 0;
+  return {cudaErrorLaunchFailure, why};
+}
+
+std::string Grid::why_failed() {
+  switch (failure_) {
+    case Failure::kWaiting:
+      return place() + ": " + describe_waiting({threads_.data(), thread_count_});
+    case Failure::kException:
+      return place() + ": an exception left the kernel";
+    case Failure::kSharedMemory:
+      return fmt::format(
+          "{}: the shared array \"{}\" of {} bytes does not fit the {} bytes that the launch has",
+          place(), too_large_->name, too_large_->bytes, shared_memory_.limit());
+    case Failure::kNone:
+      break;
+  }
+  const char* damaged = shared_memory_.damaged();
+  if (damaged == nullptr) return {};
+  return fmt::format("{}: a write beyond the end of the shared array \"{}\"", place(), damaged);
 }
 
 void Grid::prepare(const Launch& launch, uint64_t order) {
   launch_ = &launch;
-  failure_.clear();
+  failure_ = Failure::kNone;
   thread_count_ = launch.block.x * launch.block.y * launch.block.z;
   running.block_size = launch.block;
   running.grid = launch.grid;
@@ -156,12 +177,6 @@ void Grid::run_block(int64_t index) {
   choose_order();
   fiber_ = kThreadSanitizer ? fibers_[0].get() : idle_[--idle_count_];
   Fiber::switch_to(*host_, *fiber_);
-  if (failure_.empty()) return;
-  idle_count_ = 0;
-  for (const std::unique_ptr<Fiber>& fiber : fibers_) {
-    fiber->restart();
-    idle_[idle_count_++] = fiber.get();
-  }
 }
 
 void Grid::choose_order() {
@@ -185,15 +200,16 @@ void Grid::start_next() {
   thread.fiber = fiber_;
   enter(thread);
   order_acquire(&launched_);
-  if (block_number_ % kUnorderedBlocks == 0) order_acquire(&blocks_done_);
+  const unsigned turn = block_number_ / kUnorderedBlocks % 2;
+  if (block_number_ % kUnorderedBlocks == 0) order_acquire(&blocks_done_[1 - turn]);
   bool threw = false;
   try {
     launch_->body();
   } catch (...) {
     threw = true;  // leaves the handler first: it belongs to the thread of the host
   }
-  if (threw) abandon(fmt::format("{}: an exception left the kernel", place()));
-  order_release(&blocks_done_);
+  if (threw) abandon(Failure::kException);
+  order_release(&blocks_done_[turn]);
   thread.state = Thread::kDone;
 }
 
@@ -239,7 +255,7 @@ bool Grid::release_waiting() {
     choose_order();
     return true;
   }
-  failure_ = place() + ": " + describe_waiting(threads);
+  failure_ = Failure::kWaiting;
   return false;
 }
 
@@ -266,10 +282,8 @@ void* Grid::shared(SharedArray& array) {
   check_kernel_runs();
   void* const memory = shared_memory_.of(array);
   if (memory == nullptr) {
-    abandon(
-        fmt::format("{}: the shared array \"{}\" of {} bytes does not fit the {} bytes that the "
-                    "launch has",
-                    place(), array.name, array.bytes, shared_memory_.limit()));
+    too_large_ = &array;
+    abandon(Failure::kSharedMemory);
   }
   return memory;
 }
@@ -279,12 +293,12 @@ void* Grid::dynamic_shared() {
   return shared_memory_.dynamic();
 }
 
-void Grid::abandon(std::string why) {
-  failure_ = std::move(why);
+// Never returns: the fiber is destroyed.
+void Grid::abandon(Failure failure) {
+  failure_ = failure;
   Fiber* const from = fiber_;
   fiber_ = host_.get();
   Fiber::switch_to(*from, *host_);
-  __builtin_unreachable();  // the fiber is restarted
 }
 
 void Grid::check_kernel_runs() const {

@@ -64,23 +64,7 @@ Fiber::Fiber(void (*entry)()) : entry_(entry), size_(kStackBytes) {
   memory_ = static_cast<char*>(memory);
   mprotect(memory_, guard_bytes(), PROT_NONE);
   bottom_ = memory_ + guard_bytes();
-  restart();
-}
-
-Fiber::~Fiber() {
-  if (memory_ == nullptr) return;
 #if defined(SADDLE_THREAD_SANITIZER)
-  __tsan_destroy_fiber(thread_);
-#endif
-  unpoison(bottom_, size_);
-  munmap(memory_, guard_bytes() + kStackBytes);
-}
-
-void Fiber::restart() {
-  unpoison(bottom_, size_);
-  fake_stack_ = nullptr;
-#if defined(SADDLE_THREAD_SANITIZER)
-  if (thread_ != nullptr) __tsan_destroy_fiber(thread_);
   thread_ = __tsan_create_fiber(0);
 #endif
   char* const end = memory_ + guard_bytes() + kStackBytes;
@@ -97,6 +81,15 @@ void Fiber::restart() {
   context_.uc_link = nullptr;
   makecontext(&context_, &Fiber::begin, 0);
 #endif
+}
+
+Fiber::~Fiber() {
+  if (memory_ == nullptr) return;
+#if defined(SADDLE_THREAD_SANITIZER)
+  __tsan_destroy_fiber(thread_);
+#endif
+  unpoison(bottom_, size_);
+  munmap(memory_, guard_bytes() + kStackBytes);
 }
 
 bool Fiber::overflows_at(const void* address) const {

@@ -21,9 +21,6 @@ class Fiber {
   // Goes on in `to`. Returns when something switches to `from`, the running one.
   static void switch_to(Fiber& from, Fiber& to);
 
-  // Abandons whatever this fiber was doing: the next switch to it calls `entry`.
-  void restart();
-
   // Whether `address` lies where the stack runs over.
   bool overflows_at(const void* address) const;
 
