@@ -22,6 +22,7 @@ CudaDevice::CudaDevice(int index, KernelTable kernels)
 
 CudaDevice::~CudaDevice() {
   cudaStreamSynchronize(stream_);
+  for (const auto& [bytes, address] : released_) cudaFree(address);
   products_.reset();
   cudaFreeHost(staging_);
   cudaStreamDestroy(stream_);
@@ -33,19 +34,35 @@ std::string CudaDevice::name() const {
 
 void* CudaDevice::allocate(int64_t bytes) {
   void* address = nullptr;
-  const cudaError_t status = cudaMalloc(&address, static_cast<size_t>(bytes));
-  if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // so that the next call is not blamed
-    return nullptr;
+  const auto again = released_.find(bytes);
+  if (again != released_.end()) {
+    address = again->second;
+    released_.erase(again);
+  } else {
+    cudaError_t status = cudaMalloc(&address, static_cast<size_t>(bytes));
+    if (status == cudaErrorMemoryAllocation && !released_.empty()) {
+      cudaGetLastError();  // so that the next call is not blamed
+      free_released();
+      status = cudaMalloc(&address, static_cast<size_t>(bytes));
+    }
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      return nullptr;
+    }
+    check(status, "a request for memory");
   }
-  check(status, "a request for memory");
   check(cudaMemsetAsync(address, 0, static_cast<size_t>(bytes), stream_), "clearing memory");
   return address;
 }
 
-void CudaDevice::release(void* address, int64_t) noexcept {
-  cudaStreamSynchronize(stream_);  // what was queued may use it
-  cudaFree(address);
+void CudaDevice::release(void* address, int64_t bytes) noexcept {
+  released_.emplace(bytes, address);
+}
+
+void CudaDevice::free_released() {
+  wait();
+  for (const auto& [bytes, address] : released_) check(cudaFree(address), "freeing memory");
+  released_.clear();
 }
 
 void CudaDevice::wait() {

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -31,6 +32,8 @@ class CudaDevice final : public Device {
   void multiply(const GemmCall<double>& call) override;
 
  private:
+  // Gives the memory that was released back to the system.
+  void free_released();
   // Waits for all that was queued.
   void wait();
   // `bytes` of pinned memory that stays untouched until the next wait().
@@ -40,6 +43,9 @@ class CudaDevice final : public Device {
   KernelTable kernels_;
   cudaStream_t stream_ = nullptr;
   std::optional<Products> products_;
+  // Released memory by its size, for the next request of that size: what was queued before may still
+  // use it, and what is queued after comes later.
+  std::multimap<int64_t, void*> released_;
   char* staging_ = nullptr;  // pinned, kStagingBytes
   int64_t staged_ = 0;       // its bytes in use
 };

@@ -74,7 +74,7 @@ int attribute_value(cudaDeviceAttr attribute) {
     case cudaDevAttrL2CacheSize:
       return kCacheBytes;
     case cudaDevAttrComputeCapabilityMajor:
-      return 9;
+      return 8;
     case cudaDevAttrComputeCapabilityMinor:
       return 0;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
@@ -187,7 +187,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number) {
     properties->maxThreadsPerBlock = emulated::kThreadsPerBlock;
     properties->multiProcessorCount = emulated::kProcessors;
     properties->l2CacheSize = emulated::kCacheBytes;
-    properties->major = 9;
+    properties->major = 8;
     properties->minor = 0;
     return Status{};
   });

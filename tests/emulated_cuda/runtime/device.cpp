@@ -103,6 +103,7 @@ Status Device::finish(cudaStream_t stream) {
   CUstream_st* found = nullptr;
   Status status = find(stream, &found);
   if (!status.ok()) return status;
+  if (found != &default_stream_ && found->queue.empty()) return {};
   const DeviceMemory::Open open(memory);
   if (found == &default_stream_) {  // waits for the streams that follow it even when it is empty
     for (CUstream_st& other : streams_) {
