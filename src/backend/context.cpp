@@ -48,8 +48,8 @@ void Context::end_lanes() {
 }
 
 void Context::set_measuring(bool measuring) {
+  workspace_.set_measuring(measuring);  // first: it may refuse
   measuring_ = measuring;
-  workspace_.set_measuring(measuring);
 }
 
 Context::Measurement::Measurement(Context& context)

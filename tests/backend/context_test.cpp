@@ -141,15 +141,19 @@ TEST(Parallel, VisitsEveryPieceOnce) {
     for (const int64_t count : {0, 1, 2, 7, 100}) {
       std::vector<int> visits(count);
       std::vector<int> tasks(count);
-      int worst = 0;
+      std::vector<int> strangers(count);  // pieces in a context of no thread
       parallel_for(context, count, [&](int64_t i) { ++visits[i]; });
-      parallel_tasks(context, count, [&](int64_t i, int thread) {
+      parallel_tasks(context, count, [&](Context& lane, int64_t i) {
         ++tasks[i];
-        if (thread < 0 || thread >= threads) worst = thread;
+        bool known = &lane == &context;
+        for (int thread = 0; threads > 1 && thread < threads; ++thread) {
+          known = known || &lane == &context.lane(thread);
+        }
+        strangers[i] = known ? 0 : 1;
       });
       EXPECT_EQ(std::count(visits.begin(), visits.end(), 1), count);
       EXPECT_EQ(std::count(tasks.begin(), tasks.end(), 1), count);
-      EXPECT_EQ(worst, 0);
+      EXPECT_EQ(std::count(strangers.begin(), strangers.end(), 1), 0);
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "backend/gemm.h"
 #include "base/random.h"
+#include "support/products.h"
 
 namespace saddle::backend {
 namespace {
@@ -25,7 +26,7 @@ Matrices random_matrices(const GemmShape& shape) {
   return all;
 }
 
-void multiply(Context& context, const GemmShape& s, Matrices& all, float beta) {
+void multiply_shape(Context& context, const GemmShape& s, Matrices& all, float beta) {
   gemm(context, s.a, s.b, s.m, s.n, s.k, 0.5f, all.a.data(), s.a == Transpose::kYes ? s.m : s.k,
        all.b.data(), s.b == Transpose::kYes ? s.k : s.n, beta, all.c.data(), s.n);
 }
@@ -58,10 +59,10 @@ TEST(GemmChoices, EveryWayOfSharingGivesTheProduct) {
       for (const auto sharing :
            {GemmSharing::kLibrary, GemmSharing::kRows, GemmSharing::kColumns}) {
         Context context(3);
-        context.gemm_choices().keep(shape, sharing);
+        gemm_choices(context)->keep(shape, sharing);
         Matrices all = random_matrices(shape);
         const std::vector<double> expected = plain_loop(shape, all, 2);
-        multiply(context, shape, all, 2);
+        multiply_shape(context, shape, all, 2);
         expect_near(all.c, expected);
       }
     }
@@ -75,11 +76,11 @@ TEST(GemmChoices, EveryWayOfSharingGivesABatch) {
   for (const auto sharing :
        {GemmSharing::kLibrary, GemmSharing::kRows, GemmSharing::kColumns, GemmSharing::kProducts}) {
     Context context(2);
-    context.gemm_choices().keep(batch, sharing);
+    gemm_choices(context)->keep(batch, sharing);
     const Matrices all = random_matrices(one);
     const std::vector<double> expected = plain_loop(one, all, 0);
     std::vector<float> c(3 * all.c.size());
-    gemm_batch(context, {3, 0, 0, static_cast<int64_t>(all.c.size())}, one.a, one.b, one.m, one.n,
+    gemm_batch(context, GemmLevel{3, 0, 0, static_cast<int64_t>(all.c.size())}, one.a, one.b, one.m, one.n,
                one.k, 0.5f, all.a.data(), one.k, all.b.data(), one.k, 0.0f, c.data(), one.n);
     for (int64_t i = 0; i < 3; ++i) {
       const auto begin = c.begin() + i * static_cast<int64_t>(all.c.size());
@@ -92,15 +93,15 @@ TEST(GemmChoices, TuningKeepsOneChoiceForEachShape) {
   Context context(2);
   const GemmShape shape{Transpose::kNo, Transpose::kYes, 64, 96, 40};
   Matrices all = random_matrices(shape);
-  multiply(context, shape, all, 0);
-  EXPECT_EQ(context.gemm_choices().shapes(), 0) << "nothing is tuned without a request";
+  multiply_shape(context, shape, all, 0);
+  EXPECT_EQ(gemm_choices(context)->shapes(), 0) << "nothing is tuned without a request";
 
-  context.gemm_choices().set_tuning(true);
-  multiply(context, shape, all, 0);
-  multiply(context, shape, all, 0);
-  EXPECT_EQ(context.gemm_choices().shapes(), 1);
-  ASSERT_NE(context.gemm_choices().find(shape), nullptr);
-  EXPECT_EQ(context.gemm_choices().count(*context.gemm_choices().find(shape)), 1);
+  gemm_choices(context)->set_tuning(true);
+  multiply_shape(context, shape, all, 0);
+  multiply_shape(context, shape, all, 0);
+  EXPECT_EQ(gemm_choices(context)->shapes(), 1);
+  ASSERT_NE(gemm_choices(context)->find(shape), nullptr);
+  EXPECT_EQ(gemm_choices(context)->count(*gemm_choices(context)->find(shape)), 1);
   expect_near(all.c, plain_loop(shape, all, 0));
 }
 

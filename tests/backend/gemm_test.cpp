@@ -9,6 +9,7 @@
 
 #include "backend/parallel.h"
 #include "base/random.h"
+#include "support/products.h"
 
 namespace saddle::backend {
 namespace {
@@ -134,8 +135,9 @@ void expect_the_same_inside_a_loop() {
   const Problem<T> problem(Transpose::kNo, Transpose::kYes, {170, 40, 30}, 1);
   const std::vector<T> expected = problem.product(context, 1, 0, problem.c.numbers);
   std::vector<std::vector<T>> found(6);
-  parallel_tasks(context, 6, [&](int64_t i, int) {
-    found[i] = problem.product(context, 1, 0, problem.c.numbers);
+  parallel_tasks(context, 6, [&](Context& lane, int64_t i) {
+    // With the lane's context, or that of the loop.
+    found[i] = problem.product(i % 2 == 0 ? lane : context, 1, 0, problem.c.numbers);
   });
   for (const std::vector<T>& result : found) {
     for (size_t i = 0; i < result.size(); ++i) {
@@ -168,7 +170,7 @@ void expect_a_batch_to_be_its_products(int64_t count, int threads, T tolerance) 
     const int64_t lda = ta == Transpose::kNo ? shape.k : shape.m;
     Context context(threads);
     std::vector<T> found = old;
-    gemm_batch(context, {count, stride_a, stride_b, stride_c}, ta, Transpose::kYes, shape.m,
+    gemm_batch(context, GemmLevel{count, stride_a, stride_b, stride_c}, ta, Transpose::kYes, shape.m,
                shape.n, shape.k, T(0.5), a.data(), lda, b.data(), shape.k, T(1), found.data(),
                shape.n);
     std::vector<T> expected = old;

@@ -24,7 +24,7 @@ TEST(Parallel, ExceptionsAreRethrownAfterTheLoop) {
       EXPECT_EQ(done, 29);
     }
     expect_error(ErrorKind::kData, {"piece 0 is bad"},
-                 [&] { parallel_tasks(context, 30, [&](int64_t i, int) { piece(i); }); });
+                 [&] { parallel_tasks(context, 30, [&](Context&, int64_t i) { piece(i); }); });
   }
 }
 

@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "backend/gemm.h"
 #include "backend/parallel.h"
 #include "base/error.h"
+#include "support/products.h"
 
 namespace saddle::backend {
 namespace {
@@ -71,7 +71,7 @@ TEST(Profile, RecordsTheSharesOfThreadsInLoops) {
   }
   {
     const ProfiledRegion region(&profile, "g", "tasks");
-    parallel_tasks(context, 10, [&](int64_t i, int) { ++done[static_cast<size_t>(i)]; });
+    parallel_tasks(context, 10, [&](Context&, int64_t i) { ++done[static_cast<size_t>(i)]; });
   }
   context.set_profile(nullptr);
   parallel_for(context, 10, [&](int64_t i) { ++done[static_cast<size_t>(i)]; });

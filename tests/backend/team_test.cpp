@@ -14,6 +14,7 @@
 #include "backend/parallel.h"
 #include "base/random.h"
 #include "support/environment_variable.h"
+#include "support/products.h"
 
 namespace saddle::backend {
 namespace {
