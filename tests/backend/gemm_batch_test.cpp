@@ -134,9 +134,8 @@ TEST(GemmBatch, TakesColumnsOfWiderMatrices) {
   const GemmBatch batch({kSequences, kRows * kWidth, kRows * kWidth, kHeads * kRows * kRows},
                         {kHeads, kSize, kSize, kRows * kRows});
   EXPECT_EQ(batch.count(), 6);
-  multiply(context, GemmCall<double>{batch, Transpose::kNo, Transpose::kYes, kRows, kRows, kSize,
-                                     1, q.data(), kWidth, k.data(), kWidth, 0, scores.data(),
-                                     kRows});
+  multiply(context, GemmCall<double>{batch, Transpose::kNo, Transpose::kYes, kRows, kRows, kSize, 1,
+                                     q.data(), kWidth, k.data(), kWidth, 0, scores.data(), kRows});
   size_t at = 0;
   for (int64_t b = 0; b < kSequences; ++b) {
     for (int64_t h = 0; h < kHeads; ++h) {

@@ -80,8 +80,8 @@ TEST(GemmChoices, EveryWayOfSharingGivesABatch) {
     const Matrices all = random_matrices(one);
     const std::vector<double> expected = plain_loop(one, all, 0);
     std::vector<float> c(3 * all.c.size());
-    gemm_batch(context, GemmLevel{3, 0, 0, static_cast<int64_t>(all.c.size())}, one.a, one.b, one.m, one.n,
-               one.k, 0.5f, all.a.data(), one.k, all.b.data(), one.k, 0.0f, c.data(), one.n);
+    gemm_batch(context, GemmLevel{3, 0, 0, static_cast<int64_t>(all.c.size())}, one.a, one.b, one.m,
+               one.n, one.k, 0.5f, all.a.data(), one.k, all.b.data(), one.k, 0.0f, c.data(), one.n);
     for (int64_t i = 0; i < 3; ++i) {
       const auto begin = c.begin() + i * static_cast<int64_t>(all.c.size());
       expect_near({begin, begin + static_cast<int64_t>(all.c.size())}, expected);

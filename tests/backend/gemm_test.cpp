@@ -170,9 +170,9 @@ void expect_a_batch_to_be_its_products(int64_t count, int threads, T tolerance) 
     const int64_t lda = ta == Transpose::kNo ? shape.k : shape.m;
     Context context(threads);
     std::vector<T> found = old;
-    gemm_batch(context, GemmLevel{count, stride_a, stride_b, stride_c}, ta, Transpose::kYes, shape.m,
-               shape.n, shape.k, T(0.5), a.data(), lda, b.data(), shape.k, T(1), found.data(),
-               shape.n);
+    gemm_batch(context, GemmLevel{count, stride_a, stride_b, stride_c}, ta, Transpose::kYes,
+               shape.m, shape.n, shape.k, T(0.5), a.data(), lda, b.data(), shape.k, T(1),
+               found.data(), shape.n);
     std::vector<T> expected = old;
     Context one(1);
     for (int64_t i = 0; i < count; ++i) {

@@ -26,8 +26,7 @@ TEST(Lanes, HaveTheirOwnScratchAndCounters) {
   EXPECT_EQ(&first.device(), &context.device());
   {
     Workspace::Scope whole(context.workspace()), one(first.workspace()), two(second.workspace());
-    float* const blocks[] = {whole.take<float>(1000), one.take<float>(1000),
-                             two.take<float>(1000)};
+    float* const blocks[] = {whole.take<float>(1000), one.take<float>(1000), two.take<float>(1000)};
     for (int i = 0; i < 3; ++i) std::fill(blocks[i], blocks[i] + 1000, static_cast<float>(i));
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(std::count(blocks[i], blocks[i] + 1000, static_cast<float>(i)), 1000);

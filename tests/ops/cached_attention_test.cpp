@@ -27,7 +27,7 @@ std::vector<T> whole(Context& context, View<const T> q, View<const T> k, View<co
   attention_scores_forward<T>(context, shape, q, k, s);
   causal_softmax_forward<T>(context, shape, s, s);
   attention_values_forward<T>(context, shape, s, v, o);
-  return numbers_of<T>(o);
+  return numbers_of<T>(context, o);
 }
 
 // In pieces that end at `ends`, each with the keys up to its end.
@@ -42,7 +42,7 @@ std::vector<T> in_pieces(Context& context, View<const T> q, View<const T> k, Vie
                                 o.view().row_range(first, end - first));
     first = end;
   }
-  return numbers_of<T>(o);
+  return numbers_of<T>(context, o);
 }
 
 template <class T>

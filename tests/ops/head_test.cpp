@@ -23,7 +23,7 @@ constexpr int64_t kWorkers = 2;
 constexpr int64_t kManyRows = kHeadRows + 133;  // two chunks, the second one smaller
 constexpr int64_t kWidth = 12;
 constexpr int64_t kVocabulary = 41;
-constexpr double kWeights[] = {0.5, 0.25};
+const std::vector<double> kWeights = {0.5, 0.25};
 
 Tensor<int32_t> some_targets(Context& context, int64_t rows) {
   Tensor<int32_t> targets(context, kWorkers, rows, 1);
@@ -31,7 +31,7 @@ Tensor<int32_t> some_targets(Context& context, int64_t rows) {
   for (size_t i = 0; i < host.size(); ++i) {
     host[i] = i % 5 == 3 ? kIgnoredTarget : static_cast<int32_t>(i * 7 % kVocabulary);
   }
-  set_values<int32_t>(targets.view(), host);
+  set_values<int32_t>(context, targets.view(), host);
   return targets;
 }
 
@@ -47,8 +47,10 @@ Results<S> head(Context& context, int64_t rows) {
   const auto dtable = random_tensor<S>(context, kWorkers, kVocabulary, kWidth, 3);
   const Tensor<int32_t> targets = some_targets(context, rows);
   const Tensor<S> losses(context, kWorkers, rows, 1), dx(context, kWorkers, rows, kWidth);
-  head_loss_and_gradient<S>(context, x, table, targets, kWeights, losses, dx, dtable);
-  return {numbers_of<S>(losses), numbers_of<S>(dx), numbers_of<S>(dtable)};
+  head_loss_and_gradient<S>(context, x, table, targets, per_worker(context, kWeights), losses, dx,
+                            dtable);
+  return {numbers_of<S>(context, losses), numbers_of<S>(context, dx),
+          numbers_of<S>(context, dtable)};
 }
 
 template <class S>
@@ -61,10 +63,11 @@ Results<S> through_stored_logits(Context& context, int64_t rows) {
       dx(context, kWorkers, rows, kWidth), z(context, kWorkers, rows, kVocabulary);
   linear_forward<S>(context, x, table, z);
   cross_entropy_forward<S>(context, z, targets, losses, lse);
-  cross_entropy_adjoint<S>(context, z, targets, lse, kWeights, z);
+  cross_entropy_adjoint<S>(context, z, targets, lse, per_worker(context, kWeights), z);
   linear_adjoint_input<S>(context, z, table, Store::kWrite, dx);
   linear_adjoint_weight<S>(context, x, z, dtable);
-  return {numbers_of<S>(losses), numbers_of<S>(dx), numbers_of<S>(dtable)};
+  return {numbers_of<S>(context, losses), numbers_of<S>(context, dx),
+          numbers_of<S>(context, dtable)};
 }
 
 template <class T>
@@ -101,7 +104,7 @@ TEST(Head, MayBeCalledByEveryThreadOfATeamWithItsOwnContext) {
     const auto table = random_tensor<float>(context, kWorkers, kVocabulary, kWidth, 2);
     const Tensor<float> losses(context, kWorkers, kManyRows, 1);
     head_loss<float>(context, x, table, some_targets(context, kManyRows), losses);
-    return numbers_of<float>(losses);
+    return numbers_of<float>(context, losses);
   };
   const std::vector<float> expected = losses_of();
 #if !defined(__SANITIZE_THREAD__)  // which does not know the barriers of OpenMP
@@ -125,20 +128,20 @@ std::vector<double> table_gradient(int64_t calls, int64_t rows) {
   const auto typed = [](const std::vector<float>& numbers) {
     return std::vector<T>(numbers.begin(), numbers.end());
   };
-  set_values<T>(typed_table.view(), typed(numbers_of<float>(table)));
-  set_values<T>(dtable.view(), std::vector<T>(kVocabulary * kWidth, 0));
-  const double weights[] = {1.0 / static_cast<double>(calls * rows)};
+  set_values<T>(context, typed_table.view(), typed(numbers_of<float>(context, table)));
+  set_values<T>(context, dtable.view(), std::vector<T>(kVocabulary * kWidth, 0));
+  const Tensor<double> weights = per_worker(context, {1.0 / static_cast<double>(calls * rows)});
   for (int64_t call = 0; call < calls; ++call) {
     const auto numbers = random_tensor<float>(context, 1, rows, kWidth, 10 + call);
-    set_values<T>(x.view(), typed(numbers_of<float>(numbers)));
+    set_values<T>(context, x.view(), typed(numbers_of<float>(context, numbers)));
     std::vector<int32_t> ids(rows);
     for (int64_t i = 0; i < rows; ++i) {
       ids[i] = static_cast<int32_t>((call * rows + i) * 7 % kVocabulary);
     }
-    set_values<int32_t>(targets.view(), ids);
+    set_values<int32_t>(context, targets.view(), ids);
     head_loss_and_gradient<T>(context, x, typed_table, targets, weights, losses, dx, dtable);
   }
-  const std::vector<T> found = numbers_of<T>(dtable);
+  const std::vector<T> found = numbers_of<T>(context, dtable);
   return {found.begin(), found.end()};
 }
 
@@ -173,7 +176,7 @@ TEST(Head, LossIsTheSameWithAndWithoutItsGradient) {
   const Tensor<int32_t> targets = some_targets(context, kManyRows);
   const Tensor<float> losses(context, kWorkers, kManyRows, 1);
   head_loss<float>(context, x, table, targets, losses);
-  EXPECT_EQ(numbers_of<float>(losses), head<float>(context, kManyRows).losses);
+  EXPECT_EQ(numbers_of<float>(context, losses), head<float>(context, kManyRows).losses);
 }
 
 TEST(Head, InDoubleDoesNotDependOnTheNumberOfThreads) {
@@ -185,7 +188,7 @@ TEST(Head, InDoubleDoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(found.dtable, expected.dtable);
 }
 
-TEST(Head, ScratchIsWhatItSays) {
+TEST(Head, MeasuredScratchSuffices) {
   for (const int threads : {1, 2, 3}) {  // 3: one worker at a time
     for (const int64_t rows : {int64_t{1}, kManyRows}) {
       for (const bool gradient : {false, true}) {
@@ -195,14 +198,19 @@ TEST(Head, ScratchIsWhatItSays) {
         const Tensor<float> losses(context, kWorkers, rows, 1), dx(context, kWorkers, rows, kWidth),
             dtable(context, kWorkers, kVocabulary, kWidth);
         const Tensor<int32_t> targets = some_targets(context, rows);
-        context.workspace().reserve(
-            head_scratch<float>(context, kWorkers, rows, kVocabulary, gradient));
+        const Tensor<double> weights = per_worker(context, kWeights);
+        const auto run = [&] {
+          if (gradient) {
+            head_loss_and_gradient<float>(context, x, table, targets, weights, losses, dx, dtable);
+          } else {
+            head_loss<float>(context, x, table, targets, losses);
+          }
+        };
+        context.reserve_scratch(run);
+        const int64_t allocations = context.memory().allocations;
         const int64_t reserved = context.memory().bytes_now;
-        if (gradient) {
-          head_loss_and_gradient<float>(context, x, table, targets, kWeights, losses, dx, dtable);
-        } else {
-          head_loss<float>(context, x, table, targets, losses);
-        }
+        run();
+        EXPECT_EQ(context.memory().allocations, allocations) << threads << " " << rows << gradient;
         EXPECT_EQ(context.memory().bytes_now, reserved) << threads << " " << rows << gradient;
       }
     }
@@ -221,19 +229,19 @@ TEST(Head, TilesWithVeryDifferentLogitsAreMergedCorrectly) {
   for (int64_t v = 0; v < kPieces; ++v) {
     pieces[v] = 300.0f * static_cast<float>(v / kHeadColumns - 1);
   }
-  set_values<float>(table.view(), pieces);
-  set_values<float>(x.view(), {1, -1, 0});
-  set_values<int32_t>(targets.view(), {static_cast<int32_t>(kPieces) - 1, 0, 5});
-  const double weight[] = {1.0};
+  set_values<float>(context, table.view(), pieces);
+  set_values<float>(context, x.view(), {1, -1, 0});
+  set_values<int32_t>(context, targets.view(), {static_cast<int32_t>(kPieces) - 1, 0, 5});
+  const Tensor<double> weight = per_worker(context, {1.0});
   head_loss_and_gradient<float>(context, x, table, targets, weight, losses, dx, dtable);
-  const auto found = numbers_of<float>(losses);
+  const auto found = numbers_of<float>(context, losses);
   const double columns = static_cast<double>(kHeadColumns);
   // Two rows have a uniform distribution over the columns of one tile, the third over all columns;
   // the spacing of floats at 300 is 3e-5.
   EXPECT_NEAR(found[0], std::log(columns), 1e-4);
   EXPECT_NEAR(found[1], std::log(columns), 1e-4);
   EXPECT_NEAR(found[2], std::log(3 * columns), 1e-6);
-  for (const float d : numbers_of<float>(dtable)) EXPECT_TRUE(std::isfinite(d));
+  for (const float d : numbers_of<float>(context, dtable)) EXPECT_TRUE(std::isfinite(d));
   // dz = 1 / columns over the last tile, minus 1 at the target.
   EXPECT_NEAR(dx.view().row(0, 0).load(0), 0, 1e-2);
 }
@@ -255,12 +263,11 @@ class CrossEntropyTest : public ::testing::Test {
     const auto count = static_cast<int64_t>(logits.size());
     const Tensor<S> z(context, 1, 1, count), loss(context, 1, 1, 1), lse(context, 1, 1, 1);
     const Tensor<int32_t> targets(context, 1, 1, 1);
-    set_values<S>(z.view(), logits);
-    set_values<int32_t>(targets.view(), {target});
+    set_values<S>(context, z.view(), logits);
+    set_values<int32_t>(context, targets.view(), {target});
     cross_entropy_forward<S>(context, z, targets, loss, lse);
-    const double weight[] = {1.0};
-    cross_entropy_adjoint<S>(context, z, targets, lse, weight, z);
-    return {loss.view().row(0, 0).load(0), numbers_of<S>(z)};
+    cross_entropy_adjoint<S>(context, z, targets, lse, per_worker(context, {1.0}), z);
+    return {loss.view().row(0, 0).load(0), numbers_of<S>(context, z)};
   }
 };
 

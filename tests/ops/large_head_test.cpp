@@ -54,17 +54,17 @@ TEST(LargeHead, MoreLogitsThan32BitsCount) {
     targets[m] = static_cast<int32_t>(random.below(m, kVocabulary));
   }
   const Tensor<int32_t> device_targets(context, 1, kRows, 1);
-  backend::copy_from_host<int32_t>(targets.data(), 0, device_targets.view());
+  backend::copy_from_host<int32_t>(context, targets.data(), 0, device_targets.view());
   const Tensor<float> losses(context, 1, kRows, 1), dx(context, 1, kRows, kWidth),
       dtable(context, 1, kVocabulary, kWidth);
   const double weight = 0.5;
-  head_loss_and_gradient<float>(context, x, table, device_targets, std::vector<double>{weight},
+  head_loss_and_gradient<float>(context, x, table, device_targets, per_worker(context, {weight}),
                                 losses, dx, dtable);
 
-  const std::vector<float> host_x = numbers_of<float>(x.view());
-  const std::vector<float> host_table = numbers_of<float>(table.view());
-  const std::vector<float> host_losses = numbers_of<float>(losses.view());
-  const std::vector<float> host_dx = numbers_of<float>(dx.view());
+  const std::vector<float> host_x = numbers_of<float>(context, x.view());
+  const std::vector<float> host_table = numbers_of<float>(context, table.view());
+  const std::vector<float> host_losses = numbers_of<float>(context, losses.view());
+  const std::vector<float> host_dx = numbers_of<float>(context, dx.view());
   // Rows at the beginning, around logit 2^31 (row 67,108), and at the end.
   for (const int64_t m : {int64_t{0}, int64_t{1}, int64_t{67107}, int64_t{67108}, int64_t{67109},
                           int64_t{90000}, kRows - 1025, kRows - 1}) {

@@ -4,12 +4,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <vector>
 
 #include "backend/tensor.h"
 #include "base/random.h"
 #include "support/expect_error.h"
+#include "support/per_worker.h"
 
 namespace saddle::ops {
 namespace {
@@ -60,16 +62,26 @@ struct Arenas {
     backend::copy_from_host<T>(context, random_values<T>(workers, 1).data(), 0, weights.view());
     backend::copy_from_host<T>(context, random_values<T>(workers, 2).data(), 0, gradients.view());
     backend::copy_from_host<T>(context, random_values<T>(workers, 3).data(), 0, first.view());
-    backend::copy_from_host<T>(context, random_values<T>(workers, 4, true).data(), 0, second.view());
+    backend::copy_from_host<T>(context, random_values<T>(workers, 4, true).data(), 0,
+                               second.view());
   }
-  void update(const Mixing& mixing) {
-    const std::vector<double> scales = {1.0, 0.5, 0.25, 0.75, 1.0};
-    adamw_update_mixed<T>(context, {0.01, 0.9, 0.95, 1e-8, 0.1, 3}, mixing, kSegments, scales,
-                          gradients.view(), weights.view(), first.view(), second.view());
+  // With mixing in one pass, or without a matrix.
+  void update(const Mixing& mixing, double committed = 1) {
+    std::vector<double> some = {1.0, 0.5, 0.25, 0.75, 1.0};
+    some.resize(static_cast<size_t>(weights.view().workers()));
+    const Tensor<double> scales = per_worker(context, some);
+    const Tensor<double> commit = per_worker(context, {committed});
+    const AdamWStep step{0.01, 0.9, 0.95, 1e-8, 0.1, 3};
+    if (mixing.matrix.empty()) {
+      return adamw_update<T>(context, step, adamw_pieces(context, kSegments), {scales, commit},
+                             gradients, weights, first, second);
+    }
+    adamw_update_mixed<T>(context, step, mixing, kSegments, {scales, commit}, gradients, weights,
+                          first, second);
   }
-  std::vector<std::vector<T>> all() const {
-    return {backend::to_host<T>(context, weights), backend::to_host<T>(context, first), backend::to_host<T>(context, second),
-            backend::to_host<T>(context, gradients)};
+  std::vector<std::vector<T>> all() {
+    return {backend::to_host<T>(context, weights), backend::to_host<T>(context, first),
+            backend::to_host<T>(context, second), backend::to_host<T>(context, gradients)};
   }
 
   Context context;
@@ -80,10 +92,10 @@ template <class T>
 void compare_mix(double tolerance) {
   for (const int64_t workers : {2, 3, 5}) {
     Arenas<T> arenas(workers, 2);
-    const std::vector<T> before = backend::to_host<T>(context, arenas.weights);
+    const std::vector<T> before = backend::to_host<T>(arenas.context, arenas.weights);
     const std::vector<double> matrix = some_matrix(workers);
     mix<T>(arenas.context, matrix, arenas.weights);
-    const std::vector<T> after = backend::to_host<T>(context, arenas.weights);
+    const std::vector<T> after = backend::to_host<T>(arenas.context, arenas.weights);
     for (int64_t c = 0; c < kColumns; ++c) {
       double mean_before = 0;
       double mean_after = 0;
@@ -167,6 +179,56 @@ TEST(AdamWMixed, GivesTheBitsOfTwoPasses) {
   compare_with_two_passes<float>();
 }
 
+// With commit 0 nothing changes, in both orders, whatever the gradients are.
+template <class T>
+void expect_no_change_without_commit() {
+  for (const int64_t workers : {2, 5}) {
+    for (const auto order : {Mixing::Order::kBeforeStep, Mixing::Order::kAfterStep}) {
+      Arenas<T> arenas(workers, 2);
+      arenas.gradients.view().row(1, 0).store(3, std::numeric_limits<T>::quiet_NaN());
+      arenas.update({}, 0);
+      arenas.update({some_matrix(workers), order}, 0);
+      EXPECT_EQ(backend::to_host<T>(arenas.context, arenas.weights), random_values<T>(workers, 1));
+      EXPECT_EQ(backend::to_host<T>(arenas.context, arenas.first), random_values<T>(workers, 3));
+      EXPECT_EQ(backend::to_host<T>(arenas.context, arenas.second),
+                random_values<T>(workers, 4, true));
+    }
+  }
+}
+
+TEST(AdamWMixed, WithoutCommitNothingChanges) {
+  expect_no_change_without_commit<float>();
+  expect_no_change_without_commit<double>();
+}
+
+TEST(AdamWMixed, RefusesAMatrixOfAnotherSize) {
+  Arenas<double> arenas(3, 1);
+  expect_error(ErrorKind::kInternal, {"mixing", "matrix"}, [&] {
+    arenas.update({some_matrix(2), Mixing::Order::kAfterStep});
+  });
+}
+
+TEST(AdamWMixed, MeasuredScratchSuffices) {
+  for (const int threads : {1, 3}) {
+    for (const auto order : {Mixing::Order::kBeforeStep, Mixing::Order::kAfterStep}) {
+      Arenas<float> arenas(3, threads);
+      const Tensor<double> scales = per_worker(arenas.context, {1, 1, 1});
+      const Tensor<double> commit = per_worker(arenas.context, {1});
+      const auto run = [&] {
+        adamw_update_mixed<float>(arenas.context, {0.01, 0.9, 0.95, 1e-8, 0.1, 3},
+                                  {some_matrix(3), order}, kSegments, {scales, commit},
+                                  arenas.gradients, arenas.weights, arenas.first, arenas.second);
+      };
+      arenas.context.reserve_scratch(run);
+      const int64_t allocations = arenas.context.memory().allocations;
+      EXPECT_EQ(backend::to_host<float>(arenas.context, arenas.weights), random_values<float>(3, 1))
+          << "measuring writes nothing";
+      run();
+      EXPECT_EQ(arenas.context.memory().allocations, allocations) << threads;
+    }
+  }
+}
+
 TEST(AdamWMixed, OfOneWorkerIsAdamW) {
   Arenas<float> ordinary(1, 1);
   ordinary.update({});
@@ -182,18 +244,20 @@ std::vector<double> two_workers(Mixing::Order order) {
   Tensor<double> g(context, 2, 1, 64);
   Tensor<double> m(context, 2, 1, 64);
   Tensor<double> v(context, 2, 1, 64);
-  const auto set = [](Tensor<double>& tensor, double first, double second) {
+  const auto set = [&](Tensor<double>& tensor, double first, double second) {
     const std::vector<double> values = {first, second};
     backend::copy_from_host<double>(context, values.data(), 0, tensor.view().column_range(0, 1));
   };
   set(w, 1, 3);
   set(g, 1, 3);
   const std::vector<AdamWSegment> segments = {{0, 1, true}};
-  const std::vector<double> scales = {1, 1};
+  const Tensor<double> scales = per_worker(context, {1, 1}), commit = per_worker(context, {1});
   adamw_update_mixed<double>(context, {0.1, 0, 0, 1, 0.5, 1}, {{0.5, 0.5, 0.5, 0.5}, order},
-                             segments, scales, g.view(), w.view(), m.view(), v.view());
-  EXPECT_EQ(backend::to_host<double>(context, m.view().column_range(0, 1)), (std::vector<double>{1, 3}));
-  EXPECT_EQ(backend::to_host<double>(context, v.view().column_range(0, 1)), (std::vector<double>{1, 9}));
+                             segments, {scales, commit}, g.view(), w.view(), m.view(), v.view());
+  EXPECT_EQ(backend::to_host<double>(context, m.view().column_range(0, 1)),
+            (std::vector<double>{1, 3}));
+  EXPECT_EQ(backend::to_host<double>(context, v.view().column_range(0, 1)),
+            (std::vector<double>{1, 9}));
   return backend::to_host<double>(context, w.view().column_range(0, 1));
 }
 
@@ -224,10 +288,15 @@ TEST(WorkerMean, AndConsensusDistance) {
     EXPECT_EQ(found[static_cast<size_t>(c)], static_cast<float>(expected));
     for (int64_t n = 0; n < 3; ++n) distance += (at(n) - expected) * (at(n) - expected) / 3;
   }
-  EXPECT_NEAR(consensus_distance<float>(context, x), distance, 1e-12 * distance);
+  const auto distance_of = [&](View<const float> workers) {
+    const Tensor<double> result(context, 1, 1, 1);
+    consensus_distance<float>(context, workers, result);
+    return backend::to_host<double>(context, result)[0];
+  };
+  EXPECT_NEAR(distance_of(x), distance, 1e-12 * distance);
 
   backend::copy_from_host<float>(context, found.data(), 0, x.view().worker_range(0, 1));
-  EXPECT_EQ(consensus_distance<float>(context, x.view().worker_range(0, 1)), 0);
+  EXPECT_EQ(distance_of(x.view().worker_range(0, 1)), 0);
   EXPECT_EQ(backend::to_host<float>(context, x.view().worker_range(1, 2)),
             std::vector<float>(values.begin() + kColumns, values.end()))
       << "computing the mean does not change the workers";

@@ -6,6 +6,7 @@
 
 #include "backend/tensor.h"
 #include "base/random.h"
+#include "support/per_worker.h"
 
 namespace saddle::ops {
 
@@ -16,7 +17,7 @@ using tensor::View;
 
 // Every plane of a view filled with normal numbers.
 template <class S>
-void randomize(View<S> view, uint64_t seed, double spread = 1) {
+void randomize(Context& context, View<S> view, uint64_t seed, double spread = 1) {
   for (int p = 0; p < num::kPlanes<S>; ++p) {
     const RandomStream stream(seed, RandomPurpose::kTest, p);
     std::vector<Plane<S>> host(view.size());
@@ -31,13 +32,13 @@ template <class S>
 Tensor<S> random_tensor(Context& context, int64_t workers, int64_t rows, int64_t cols,
                         uint64_t seed, double spread = 1) {
   Tensor<S> tensor(context, workers, rows, cols);
-  randomize<S>(tensor.view(), seed, spread);
+  randomize<S>(context, tensor.view(), seed, spread);
   return tensor;
 }
 
 // All planes of a view, one after another.
 template <class S>
-std::vector<Plane<S>> numbers_of(View<S> view) {
+std::vector<Plane<S>> numbers_of(Context& context, View<const S> view) {
   std::vector<Plane<S>> all;
   for (int p = 0; p < num::kPlanes<S>; ++p) {
     std::vector<Plane<S>> host(view.size());
@@ -49,7 +50,7 @@ std::vector<Plane<S>> numbers_of(View<S> view) {
 
 // Writes `values` ([workers][rows][cols] in order) into the first plane.
 template <class S>
-void set_values(View<S> view, const std::vector<Plane<S>>& values) {
+void set_values(Context& context, View<S> view, const std::vector<Plane<S>>& values) {
   backend::copy_from_host<S>(context, values.data(), 0, view);
 }
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "base/random.h"
+#include "support/per_worker.h"
 
 namespace saddle::optim {
 namespace {
@@ -25,7 +25,7 @@ tensor::Layout small_layout() {
 
 template <class T>
 std::vector<T> values_of(const Arena<T>& arena, int slot) {
-  return backend::to_host<T>(context, arena.view(slot));
+  return backend::to_host<T>(arena.context(), arena.view(slot));
 }
 
 template <class T>
@@ -35,50 +35,8 @@ void set_values(Arena<T>& arena, uint64_t seed) {
   for (int slot = 0; slot < 2; ++slot) {
     std::vector<T> values(static_cast<size_t>(arena.view(slot).size()));
     for (T& value : values) value = static_cast<T>(random.normal(index++));
-    backend::copy_from_host<T>(context, values.data(), 0, arena.view(slot));
+    backend::copy_from_host<T>(arena.context(), values.data(), 0, arena.view(slot));
   }
-}
-
-TEST(ClipScale, DividesByTheNormPlusATinyNumber) {
-  EXPECT_EQ(clip_scale(0.5, 1.0), 1.0);
-  EXPECT_EQ(clip_scale(0.0, 1.0), 1.0);
-  EXPECT_DOUBLE_EQ(clip_scale(4.0, 1.0), 1.0 / 4.000001);
-  EXPECT_DOUBLE_EQ(clip_scale(1.0, 1.0), 1.0 / 1.000001);
-  EXPECT_DOUBLE_EQ(clip_scale(10.0, 2.5), 2.5 / 10.000001);
-  EXPECT_EQ(clip_scale(1e9, std::nullopt), 1.0);
-}
-
-TEST(GradientNorms, AreThoseOfEachWorker) {
-  backend::Context context(1);
-  Arena<float> gradients(context, small_layout(), kWorkers);
-  set_values(gradients, 1);
-  const std::vector<double> norms = gradient_norms<float>(context, gradients);
-  ASSERT_EQ(norms.size(), 3U);
-  for (int64_t n = 0; n < kWorkers; ++n) {
-    double sum = 0;
-    for (int slot = 0; slot < 2; ++slot) {
-      const auto view = gradients.view(slot).worker_range(n, 1);
-      for (const double x : backend::to_host<float>(context, view)) sum += x * x;
-    }
-    // Both sum in double.
-    EXPECT_NEAR(norms[static_cast<size_t>(n)], std::sqrt(sum), 1e-14 * std::sqrt(sum));
-  }
-}
-
-// If the squares of a gradient overflow float, its norm is still correct. A number that is not
-// finite makes only the norm of its worker not finite.
-TEST(GradientNorms, HandleLargeAndNonFiniteNumbers) {
-  backend::Context context(1);
-  Arena<float> gradients(context, small_layout(), kWorkers);
-  std::vector<float> values(7 * kWorkers, 0.0F);
-  values[0] = 3e30F;
-  values[7 + 2] = std::numeric_limits<float>::quiet_NaN();
-  values[14 + 6] = -std::numeric_limits<float>::infinity();
-  backend::copy_from_host<float>(context, values.data(), 0, gradients.view(1));
-  const std::vector<double> norms = gradient_norms<float>(context, gradients);
-  EXPECT_NEAR(norms[0], 3e30, 1e24);
-  EXPECT_TRUE(std::isnan(norms[1]));
-  EXPECT_TRUE(std::isinf(norms[2]));
 }
 
 // Three updates against the paper's formula in a plain loop.
@@ -93,6 +51,8 @@ void compare_with_plain_loop(double tolerance) {
   AdamW<T> optimizer(context, settings, weights);
 
   const std::vector<double> scales = {1.0, 0.25, 0.5};
+  const backend::Tensor<double> device_scales = per_worker(context, scales);
+  const backend::Tensor<double> commit = per_worker(context, {1.0});
   std::vector<std::vector<double>> w, m(2), v(2);
   for (int slot = 0; slot < 2; ++slot) {
     const std::vector<T> values = values_of(weights, slot);
@@ -103,7 +63,7 @@ void compare_with_plain_loop(double tolerance) {
   for (int64_t step = 1; step <= 3; ++step) {
     const double lr = 0.01 * static_cast<double>(step);
     set_values(gradients, 10 + static_cast<uint64_t>(step));
-    optimizer.update(context, lr, step, scales, gradients, weights);
+    optimizer.update(context, lr, step, {device_scales, commit}, gradients, weights);
     for (size_t slot = 0; slot < 2; ++slot) {
       const std::vector<T> g = values_of(gradients, static_cast<int>(slot));
       const size_t size = g.size() / kWorkers;
@@ -150,7 +110,8 @@ TEST(AdamW, AChangedMomentIsUsed) {
   const std::vector<double> moment(7, 1.0);
   backend::copy_from_host<double>(context, moment.data(), 0, optimizer.first_moments().view(1));
   backend::copy_from_host<double>(context, moment.data(), 0, optimizer.second_moments().view(1));
-  optimizer.update(context, 0.001, 1, {1.0}, gradients, weights);
+  const backend::Tensor<double> one = per_worker(context, {1.0});
+  optimizer.update(context, 0.001, 1, {one, one}, gradients, weights);
   // m = 0.9, corrected 9; v = 0.95, corrected 19.
   EXPECT_NEAR(values_of(weights, 1)[3], -0.001 * 9 / (std::sqrt(19.0) + 1e-8), 1e-17);
   EXPECT_EQ(values_of(weights, 0)[0], 0.0);
@@ -171,7 +132,9 @@ TEST(AdamW, AChangedMomentOfAWorkerIsUsedWithMixing) {
     const auto second = [](const Arena<double>& arena) { return arena.view(1).worker_range(1, 1); };
     backend::copy_from_host<double>(context, moment.data(), 0, second(optimizer.first_moments()));
     backend::copy_from_host<double>(context, moment.data(), 0, second(optimizer.second_moments()));
-    optimizer.update(context, 0.001, 1, {1.0, 1.0}, gradients, weights,
+    const backend::Tensor<double> scales = per_worker(context, {1.0, 1.0});
+    const backend::Tensor<double> commit = per_worker(context, {1.0});
+    optimizer.update(context, 0.001, 1, {scales, commit}, gradients, weights,
                      {{0.5, 0.5, 0.5, 0.5}, order});
     EXPECT_EQ(values_of(optimizer.first_moments(), 1)[0], 0.0) << "moments are not mixed";
     EXPECT_NEAR(values_of(optimizer.second_moments(), 1)[7], 0.95, 1e-16);
@@ -184,6 +147,80 @@ TEST(AdamW, AChangedMomentOfAWorkerIsUsedWithMixing) {
   const std::vector<double> atc = gains_after(ops::Mixing::Order::kAfterStep);
   EXPECT_NEAR(atc[3], (1.0 + 3.0 - step) / 2, 1e-15);
   EXPECT_EQ(atc[7 + 3], atc[3]);
+}
+
+TEST(AdamW, PartsOfTheWorkersGiveTheUpdateOfAll) {
+  backend::Context context(2);
+  const config::OptimizerSettings settings;
+  const backend::Tensor<double> scales = per_worker(context, {1.0, 0.25, 0.5});
+  const backend::Tensor<double> commit = per_worker(context, {1.0});
+  Arena<float> gradients(context, small_layout(), kWorkers);
+  set_values(gradients, 3);
+  const auto weights_after = [&](auto&& update) {
+    Arena<float> weights(context, small_layout(), kWorkers);
+    set_values(weights, 2);
+    AdamW<float> optimizer(context, settings, weights);
+    update(optimizer, weights);
+    return backend::to_host<float>(context, weights.all());
+  };
+  const std::vector<float> together = weights_after([&](auto& optimizer, auto& weights) {
+    optimizer.update(context, 0.01, 1, {scales, commit}, gradients, weights);
+  });
+  const std::vector<float> apart = weights_after([&](auto& optimizer, auto& weights) {
+    const auto part = [&](int64_t first, int64_t count) {
+      optimizer.update_workers(context, 0.01, 1, {scales.view().worker_range(first, count), commit},
+                               gradients, weights, first, count);
+    };
+    part(2, 1);
+    part(0, 2);
+  });
+  EXPECT_EQ(apart, together);
+}
+
+TEST(AdamW, AMatrixOfOneWorkerMixesNothing) {
+  backend::Context context(1);
+  const config::OptimizerSettings settings;
+  const backend::Tensor<double> one = per_worker(context, {1.0});
+  Arena<float> gradients(context, small_layout(), 1);
+  set_values(gradients, 3);
+  std::vector<std::vector<float>> results;
+  for (const std::vector<double>& matrix : {std::vector<double>{}, std::vector<double>{1.0}}) {
+    Arena<float> weights(context, small_layout(), 1);
+    set_values(weights, 2);
+    AdamW<float> optimizer(context, settings, weights);
+    optimizer.update(context, 0.01, 1, {one, one}, gradients, weights,
+                     {matrix, ops::Mixing::Order::kBeforeStep});
+    results.push_back(backend::to_host<float>(context, weights.all()));
+  }
+  EXPECT_EQ(results[1], results[0]);
+}
+
+TEST(AdamW, WithoutCommitNothingChanges) {
+  backend::Context context(2);
+  const config::OptimizerSettings settings;
+  const backend::Tensor<double> scales = per_worker(context, {1.0, 0.25, 0.5});
+  const backend::Tensor<double> commit = per_worker(context, {0.0});
+  const std::vector<double> matrix = {0.5, 0.5, 0, 0, 0.5, 0.5, 0.5, 0, 0.5};
+  Arena<float> weights(context, small_layout(), kWorkers);
+  Arena<float> gradients(context, small_layout(), kWorkers);
+  set_values(weights, 2);
+  set_values(gradients, 3);
+  AdamW<float> optimizer(context, settings, weights);
+  set_values(optimizer.first_moments(), 4);
+  const auto all = [&] {
+    return std::vector{backend::to_host<float>(context, weights.all()),
+                       backend::to_host<float>(context, optimizer.first_moments().all()),
+                       backend::to_host<float>(context, optimizer.second_moments().all())};
+  };
+  const auto before = all();
+  optimizer.update(context, 0.01, 1, {scales, commit}, gradients, weights);
+  optimizer.update(context, 0.01, 1, {scales, commit}, gradients, weights,
+                   {matrix, ops::Mixing::Order::kBeforeStep});
+  optimizer.update(context, 0.01, 1, {scales, commit}, gradients, weights,
+                   {matrix, ops::Mixing::Order::kAfterStep});
+  EXPECT_EQ(all(), before);
+  optimizer.update(context, 0.01, 1, {scales, per_worker(context, {1.0})}, gradients, weights);
+  EXPECT_NE(all(), before);
 }
 
 }  // namespace

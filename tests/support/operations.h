@@ -51,8 +51,8 @@ using Slots = std::vector<Slot>;
 // Integers [N, M, 1] that an operation reads in addition to its numbers.
 enum class Indices { kNone, kTokens, kTargets };
 
-// The tensors of one call. weights[n] is the weight of worker n's losses if an adjoint takes
-// weights instead of d_out, or the scale of its gradient.
+// The tensors of one call. weights [N, 1, 1] are those of the workers' losses if an adjoint takes
+// weights instead of d_out, or the scales of their gradients; commit [1, 1, 1] is 1.
 template <class S>
 struct Run {
   Context& context;
@@ -60,7 +60,8 @@ struct Run {
   std::vector<View<S>> in, out, saved, d_in, d_out;
   std::vector<View<Plane<S>>> constants;
   View<int32_t> indices;
-  std::vector<double> weights;
+  View<const double> weights, commit;
+  backend::Tensor<int32_t> pieces;  // of AdamW, made by prepare
 };
 
 // prepare and prepare_adjoint copy the inputs of in-place operations to where they are changed;

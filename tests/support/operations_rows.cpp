@@ -135,7 +135,7 @@ struct Rope : Row {
   static Cost adjoint_cost(const Sizes& s) { return forward_cost(s); }
   template <class S>
   static void prepare(Run<S>& run) {
-    ops::rope_tables<Plane<S>>(kTheta, run.constants[0], run.constants[1]);
+    ops::rope_tables<Plane<S>>(run.context, kTheta, run.constants[0], run.constants[1]);
     ops::copy<S>(run.context, run.in[0], run.out[0]);
   }
   template <class S>

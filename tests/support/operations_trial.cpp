@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "ops/cross_entropy_row.h"
+#include "support/per_worker.h"
 
 namespace saddle::operations {
 
@@ -109,8 +110,10 @@ Trial<S>::Trial(Context& context, const Operation& operation, const Sizes& sizes
                 TrialOptions options)
     : operation_(operation),
       options_(options),
-      run_{context, sizes, {}, {}, {}, {}, {}, {}, {}, {}},
-      indices_(context, sizes.workers, sizes.rows(), 1) {
+      run_{context, sizes, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}},
+      indices_(context, sizes.workers, sizes.rows(), 1),
+      weights_(per_worker(context, draw_weights(sizes, options.first_worker))),
+      commit_(per_worker(context, {1.0})) {
   run_.in = allocate(operation.inputs(sizes), Fill::kZero);
   run_.out = allocate(operation.outputs(sizes), Fill::kGarbage);
   run_.saved = allocate(operation.saved(sizes), Fill::kGarbage);
@@ -123,16 +126,20 @@ Trial<S>::Trial(Context& context, const Operation& operation, const Sizes& sizes
   }
   run_.indices = indices_.view();
   backend::copy_from_host<int32_t>(
-      draw_indices(operation.indices, sizes, options.first_worker).data(), 0, run_.indices);
-  run_.weights = draw_weights(sizes, options.first_worker);
+      context, draw_indices(operation.indices, sizes, options.first_worker).data(), 0,
+      run_.indices);
+  run_.weights = weights_.view();
+  run_.commit = commit_.view();
 }
 
 template <class S>
 std::vector<View<S>> Trial<S>::allocate(const Slots& slots, Fill fill) {
   const int64_t margin = options_.strided ? kMargin : 0;
-  const auto write = [](View<S> view, double value) {
+  const auto write = [&](View<S> view, double value) {
     const std::vector<Plane<S>> host(view.size(), static_cast<Plane<S>>(value));
-    for (int p = 0; p < num::kPlanes<S>; ++p) backend::copy_from_host<S>(context, host.data(), p, view);
+    for (int p = 0; p < num::kPlanes<S>; ++p) {
+      backend::copy_from_host<S>(run_.context, host.data(), p, view);
+    }
   };
   std::vector<View<S>> views;
   for (const Slot& slot : slots) {
@@ -152,19 +159,19 @@ std::vector<View<S>> Trial<S>::allocate(const Slots& slots, Fill fill) {
 }
 
 template <class S>
-void Trial<S>::set(const std::vector<View<S>>& views, int plane, const Values& values) {
+void Trial<S>::set(const std::vector<View<S>>& views, int plane, const Values& values) const {
   for (size_t i = 0; i < views.size(); ++i) {
     const std::vector<Plane<S>> host(values[i].begin(), values[i].end());
-    backend::copy_from_host<S>(context, host.data(), plane, views[i]);
+    backend::copy_from_host<S>(run_.context, host.data(), plane, views[i]);
   }
 }
 
 template <class S>
-Values Trial<S>::get(const std::vector<View<S>>& views, int plane) {
+Values Trial<S>::get(const std::vector<View<S>>& views, int plane) const {
   Values values;
   for (const View<S>& view : views) {
     std::vector<Plane<S>> host(view.size());
-    backend::copy_to_host<S>(context, view, plane, host.data());
+    backend::copy_to_host<S>(run_.context, view, plane, host.data());
     values.emplace_back(host.begin(), host.end());
   }
   return values;
@@ -184,10 +191,10 @@ void Trial<S>::adjoint() {
 
 template <class S>
 bool Trial<S>::margins_untouched() const {
-  const auto untouched = [](View<const S> margin) {
+  const auto untouched = [&](View<const S> margin) {
     for (int p = 0; p < num::kPlanes<S>; ++p) {
       std::vector<Plane<S>> host(margin.size());
-      backend::copy_to_host<S>(context, margin, p, host.data());
+      backend::copy_to_host<S>(run_.context, margin, p, host.data());
       if (!std::all_of(host.begin(), host.end(), [](Plane<S> x) { return std::isnan(x); })) {
         return false;
       }

@@ -71,8 +71,8 @@ class Trial {
   enum class Fill { kGarbage, kZero, kByGradient };
 
   std::vector<View<S>> allocate(const Slots& slots, Fill fill);
-  static void set(const std::vector<View<S>>& views, int plane, const Values& values);
-  static Values get(const std::vector<View<S>>& views, int plane);
+  void set(const std::vector<View<S>>& views, int plane, const Values& values) const;
+  Values get(const std::vector<View<S>>& views, int plane) const;
 
   const Operation& operation_;
   TrialOptions options_;
@@ -80,6 +80,7 @@ class Trial {
   std::vector<backend::Tensor<S>> tensors_;
   std::vector<backend::Tensor<Plane<S>>> constants_;
   backend::Tensor<int32_t> indices_;
+  backend::Tensor<double> weights_, commit_;
 };
 
 }  // namespace saddle::operations

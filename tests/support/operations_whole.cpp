@@ -29,9 +29,13 @@ struct Sum : Row {
   }
   template <class S>
   static void forward(Run<S>& run) {
-    const auto sums = ops::sum<S>(run.context, run.in[0]);
-    for (int64_t n = 0; n < run.sizes.workers; ++n) {
-      run.out[0].row(n, 0).store(0, num::convert<S>(sums[n]));
+    const auto sums = ops::read_sum<S>(run.context, run.in[0]);
+    for (int p = 0; p < num::kPlanes<S>; ++p) {
+      std::vector<Plane<S>> plane;
+      for (const num::Wide<S>& x : sums) {
+        plane.push_back(num::NumberTraits<S>::get(num::convert<S>(x), p));
+      }
+      backend::copy_from_host<S>(run.context, plane.data(), p, run.out[0]);
     }
   }
   template <class N>
@@ -41,7 +45,8 @@ struct Sum : Row {
   }
 };
 
-// A third of the numbers decays, a third does not, and the numbers between are padding.
+// About a third of the numbers decays, a third does not, and the numbers between are padding. Few
+// numbers, too few for two aligned segments, all decay.
 struct AdamW : Row {
   static constexpr const char* kName = "adamw";
   static constexpr bool kRealOnly = true;
@@ -51,7 +56,10 @@ struct AdamW : Row {
   static constexpr ops::AdamWStep kStep{
       .lr = 0.01, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1, .step = 3};
   static std::vector<ops::AdamWSegment> segments(int64_t count) {
-    return {{0, (count + 2) / 3, true}, {count - (count + 2) / 3, (count + 2) / 3, false}};
+    constexpr int64_t kAlignment = tensor::Layout::kAlignment;
+    const int64_t second = 2 * count / 3 / kAlignment * kAlignment;
+    if (second == 0) return {{0, count, true}};
+    return {{0, (second + 1) / 2, true}, {second, count - second, false}};
   }
   static Slots tensors(const Sizes& s, bool gradients) {
     Slots slots = {
@@ -65,16 +73,20 @@ struct AdamW : Row {
     return {{.name = "many_numbers", .positions = 300, .width = 431}};
   }
   static Cost forward_cost(const Sizes& s) {
-    const double updated = 2.0 / 3.0 * static_cast<double>(numbers(s));
+    double updated = 0;
+    for (const ops::AdamWSegment& segment : segments(numbers(s))) {
+      updated += static_cast<double>(segment.size);
+    }
     return {16 * updated, 7 * updated};
   }
   template <class S>
   static void prepare(Run<S>& run) {
     for (int i = 0; i < 3; ++i) ops::copy<S>(run.context, run.in[i], run.out[i]);
+    run.pieces = ops::adamw_pieces(run.context, segments(numbers(run.sizes)));
   }
   template <class S>
   static void forward(Run<S>& run) {
-    ops::adamw_update<S>(run.context, kStep, segments(numbers(run.sizes)), run.weights, run.in[3],
+    ops::adamw_update<S>(run.context, kStep, run.pieces, {run.weights, run.commit}, run.in[3],
                          run.out[0], run.out[1], run.out[2]);
   }
   template <class N>
