@@ -43,23 +43,22 @@ struct SlabSoftmaxAdjoint {
   }
 };
 
-// Rounds every plane to bf16; numbers over double are copied. `to` may be `from`.
+// Rounds values to bf16 and copies derivatives; numbers over double are copied. `to` may be `from`.
 template <class S>
 struct SlabRound {
   ScoreSlab<S> from, to;
 
   template <class Group>
   constexpr void operator()(Group group, int64_t, int64_t i) const {
-    for (int p = 0; p < num::kPlanes<S>; ++p) {
-      const num::Plane<S>* source = from.row(i).plane(p);
-      num::Plane<S>* target = to.row(i).plane(p);
-      for (int64_t c = group.index(); c < from.keys; c += Group::kCount) {
-        if constexpr (std::is_same_v<num::Plane<S>, float>) {
-          target[c] = num::round_to_bf16(source[c]);
-        } else {
-          target[c] = source[c];
-        }
+    const tensor::Span<S> source = from.row(i);
+    const tensor::Span<S> target = to.row(i);
+    SADDLE_INDEPENDENT
+    for (int64_t c = group.index(); c < from.keys; c += Group::kCount) {
+      S x = source.load(c);
+      if constexpr (std::is_same_v<num::Plane<S>, float>) {
+        num::NumberTraits<S>::set(x, 0, num::round_to_bf16(num::value(x)));
       }
+      target.store(c, x);
     }
   }
 };

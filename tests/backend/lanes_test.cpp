@@ -16,8 +16,8 @@ namespace {
 
 TEST(Lanes, HaveTheirOwnScratchAndCounters) {
   Context context(2);
-  context.prepare_lanes();
-  context.prepare_lanes();  // changes nothing
+  context.begin_lanes();
+  context.begin_lanes();  // changes nothing
   Context& first = context.lane(0);
   Context& second = context.lane(1);
   EXPECT_TRUE(first.is_lane());
@@ -36,11 +36,11 @@ TEST(Lanes, HaveTheirOwnScratchAndCounters) {
   first.counters().launches = 20;
   second.counters().launches = 300;
   second.counters().kernel_bytes = 7;
-  context.collect_lanes();
+  context.end_lanes();
   EXPECT_EQ(context.counters().launches, 321);
   EXPECT_EQ(context.counters().kernel_bytes, 7);
   EXPECT_EQ(first.counters().launches, 0);
-  context.collect_lanes();  // counts nothing twice
+  context.end_lanes();  // counts nothing twice
   EXPECT_EQ(context.counters().launches, 321);
 }
 

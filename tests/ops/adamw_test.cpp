@@ -9,6 +9,7 @@
 #include "ops/tensors.h"
 #include "support/difference.h"
 #include "support/expect_error.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
@@ -59,7 +60,7 @@ struct Plain {
 
 // The formula as in the paper, number by number.
 Plain plain(int64_t steps) {
-  Context context(1);
+  Context context = test_context(1);
   const State<double> first = begin<double>(context);
   Plain p{numbers_of<double>(context, first.w), numbers_of<double>(context, first.m),
           numbers_of<double>(context, first.v)};
@@ -92,7 +93,7 @@ void expect_near(const std::vector<T>& found, const std::vector<double>& expecte
 }
 
 TEST(AdamW, MatchesTheFormulaOverSeveralSteps) {
-  Context context(2);
+  Context context = test_context(2);
   const Plain expected = plain(6);
   const State<double> wide = updated<double>(context, 6);
   // Weights of size 0.1, moments of 1e-3 and 1e-5.
@@ -106,7 +107,7 @@ TEST(AdamW, MatchesTheFormulaOverSeveralSteps) {
 }
 
 TEST(AdamW, DoesNotChangePadding) {
-  Context context(1);
+  Context context = test_context(1);
   const auto before = numbers_of<float>(context, begin<float>(context).w);
   const State<float> state = updated<float>(context, 3);
   const auto w = numbers_of<float>(context, state.w);
@@ -129,7 +130,7 @@ TEST(AdamW, DoesNotDependOnTheNumberOfThreads) {
 
 // A list of pieces: offsets in units of 64 numbers, sizes, whether they decay.
 TEST(AdamW, DividesSegmentsIntoPieces) {
-  Context context(1);
+  Context context = test_context(1);
   const std::vector<AdamWSegment> segments = {{64, 2 * kAdamWPiece + 5, true}, {32896, 1, false}};
   const Tensor<int32_t> pieces = adamw_pieces(context, segments);
   EXPECT_EQ(backend::to_host<int32_t>(context, pieces),
@@ -141,7 +142,7 @@ TEST(AdamW, DividesSegmentsIntoPieces) {
 // With commit 0 nothing changes, whatever the gradients and scales are.
 template <class T>
 void expect_no_change_without_commit() {
-  Context context(2);
+  Context context = test_context(2);
   const State<T> state = updated<T>(context, 2);
   const auto all = [&] {
     return std::vector{numbers_of<T>(context, state.w), numbers_of<T>(context, state.m),
@@ -163,7 +164,7 @@ TEST(AdamW, WithoutCommitNothingChanges) {
 }
 
 TEST(AdamW, RefusesShapesThatDoNotFit) {
-  Context context(1);
+  Context context = test_context(1);
   const State<float> state = begin<float>(context);
   const Tensor<int32_t> pieces = adamw_pieces(context, kSegments);
   const Tensor<double> one = per_worker(context, {1.0}), two = per_worker(context, kScales);
@@ -186,7 +187,7 @@ TEST(AdamW, RefusesShapesThatDoNotFit) {
 
 // Steps of 1e-5 are 168 units in the last place of a float near 1: none may be lost.
 TEST(AdamW, SmallStepsMoveEveryWeight) {
-  Context context(1);
+  Context context = test_context(1);
   constexpr int64_t kCount = 100;
   const Tensor<float> w(context, 1, 1, kCount), m(context, 1, 1, kCount), v(context, 1, 1, kCount),
       g(context, 1, 1, kCount);

@@ -8,6 +8,7 @@
 #include "ops/tensors.h"
 #include "support/difference.h"
 #include "support/expect_error.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
@@ -76,7 +77,7 @@ void expect_near(const std::vector<T>& found, const std::vector<T>& expected, do
 // `of_values`: the tolerance of o and dv, the products of p with the values or their adjoints.
 template <class S>
 void expect_fused_matches_steps(AttentionShape shape, double tolerance, double of_values) {
-  Context context(2);
+  Context context = test_context(2);
   const Results<S> one = fused<S>(context, shape);
   const Results<S> steps = in_steps<S>(context, shape);
   expect_near(one.o, steps.o, of_values);
@@ -107,7 +108,7 @@ TEST(Attention, RoundsProbabilitiesLikeItsSteps) {
   expect_fused_matches_steps<float>(shape, 2e-5, 2e-3);
   expect_fused_matches_steps<double>(shape, 1e-13);  // rounds nothing
 
-  Context context(1);
+  Context context = test_context(1);
   const std::vector<float> rounded = fused<float>(context, shape).o;
   const std::vector<float> exact = fused<float>(context, kShape).o;
   const double largest = largest_difference(rounded, exact);
@@ -129,7 +130,7 @@ TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Attention, SeesNoKeyAfterItsQuery) {
-  Context context(1);
+  Context context = test_context(1);
   const AttentionShape shape{.sequences = 1, .positions = 200, .heads = 1, .head_size = 4};
   const auto q = random_tensor<float>(context, 1, 200, 4, 1);
   const auto k = random_tensor<float>(context, 1, 200, 4, 2);
@@ -148,7 +149,7 @@ TEST(Attention, SeesNoKeyAfterItsQuery) {
 // q, k and v, and also their adjoints, as column ranges of one tensor, as a fused projection makes
 // them.
 TEST(Attention, TakesColumnRangesOfOneTensor) {
-  Context context(1);
+  Context context = test_context(1);
   const auto expected = fused<float>(context, kShape);
   const Tensor<float> qkv(context, 1, kRows, 3 * kCols), d_qkv(context, 1, kRows, 3 * kCols);
   const Tensor<float> o(context, 1, kRows, kCols);
@@ -168,7 +169,7 @@ TEST(Attention, TakesColumnRangesOfOneTensor) {
 }
 
 TEST(Attention, MeasuredScratchSuffices) {
-  Context context(2);
+  Context context = test_context(2);
   const auto x = random_tensor<float>(context, 1, kRows, kCols, 1);
   const Tensor<float> o(context, 1, kRows, kCols), dq(context, 1, kRows, kCols),
       dk(context, 1, kRows, kCols), dv(context, 1, kRows, kCols);
@@ -185,7 +186,7 @@ TEST(Attention, MeasuredScratchSuffices) {
 }
 
 TEST(Attention, RefusesShapesThatDoNotFit) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<float> x(context, 1, kRows, kCols), narrow(context, 1, kRows, kCols - 1);
   expect_error(ErrorKind::kInternal, {"attention"},
                [&] { attention_forward<float>(context, kShape, x, narrow, x, x); });

@@ -7,6 +7,7 @@
 #include "ops/tensors.h"
 #include "support/difference.h"
 #include "support/expect_error.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
@@ -47,7 +48,7 @@ std::vector<T> in_pieces(Context& context, View<const T> q, View<const T> k, Vie
 
 template <class T>
 double error_in_pieces(const std::vector<int64_t>& ends) {
-  Context context(ends.size() < 10 ? 2 : 1);  // small pieces leave nothing to divide
+  Context context = test_context(ends.size() < 10 ? 2 : 1);  // small pieces leave nothing to divide
   const auto q = random_tensor<T>(context, kWorkers, kPositions, kCols, 1);
   const auto k = random_tensor<T>(context, kWorkers, kPositions, kCols, 2);
   const auto v = random_tensor<T>(context, kWorkers, kPositions, kCols, 3);
@@ -67,7 +68,7 @@ TEST(CachedAttention, EqualsAttentionOverWholeSequences) {
 }
 
 TEST(CachedAttention, RefusesMoreQueriesThanKeysAndOtherShapes) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<float> q(context, 1, 3, 8), k(context, 1, 2, 8), o(context, 1, 3, 8);
   const auto run = [&](int64_t heads, View<const float> keys) {
     cached_attention_forward<float>(context, heads, q, keys, keys, o);

@@ -11,6 +11,7 @@
 #include "ops/reduce.h"
 #include "ops/tensors.h"
 #include "support/expect_error.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
@@ -26,7 +27,7 @@ struct Decision {
 // From each worker's sum of losses, weight and norm.
 Decision decide(std::optional<double> clip, const std::vector<double>& sums,
                 const std::vector<double>& weights, const std::vector<double>& norms) {
-  Context context(2);
+  Context context = test_context(2);
   const auto workers = static_cast<int64_t>(sums.size());
   const UpdateNumbers numbers(context, workers);
   std::vector<double> squares;
@@ -107,7 +108,7 @@ TEST(DecideUpdate, SeesAMeanThatIsNotFinite) {
 
 // The whole way from losses and gradients, in one launch after the sums and one copy to the host.
 TEST(DecideUpdate, TakesTheSumsThatReductionsWrite) {
-  Context context(2);
+  Context context = test_context(2);
   const auto losses = random_tensor<float>(context, 2, 50, 1, 1);
   const auto gradients = random_tensor<float>(context, 2, 1, 9000, 2);
   const UpdateNumbers numbers(context, 2);
@@ -146,7 +147,7 @@ Decision decide_for(Context& context, View<const float> x) {
 }
 
 TEST(DecideUpdate, FindsTheNormOfEachWorker) {
-  Context context(1);
+  Context context = test_context(1);
   const auto gradients = random_tensor<float>(context, 3, 1, 22, 1);
   const Decision decision = decide_for(context, gradients);
   for (int64_t n = 0; n < 3; ++n) {
@@ -163,7 +164,7 @@ TEST(DecideUpdate, FindsTheNormOfEachWorker) {
 // If the squares of a gradient overflow float, its norm is still correct. A number that is not
 // finite makes only the norm of its worker not finite.
 TEST(DecideUpdate, HandlesLargeAndNonFiniteGradients) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<float> gradients(context, 3, 1, 7);
   std::vector<float> values(21, 0.0F);
   values[0] = 3e30F;
@@ -180,7 +181,7 @@ TEST(DecideUpdate, HandlesLargeAndNonFiniteGradients) {
 }
 
 TEST(DecideUpdate, RefusesWeightsOfOtherWorkers) {
-  Context context(1);
+  Context context = test_context(1);
   const UpdateNumbers numbers(context, 2);
   expect_error(ErrorKind::kInternal, {"decide_update", "weights"},
                [&] { decide_update(context, 1.0, per_worker(context, {1}), numbers); });

@@ -15,6 +15,7 @@
 #include "ops/rows.h"
 #include "ops/tensors.h"
 #include "support/expect_error.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
@@ -24,7 +25,7 @@ using num::Dual;
 
 TEST(DeviceWork, OfASmallSequenceIsCounted) {
   for (const int threads : {1, 2, 3}) {
-    Context context(threads);
+    Context context = test_context(threads);
     const auto x = random_tensor<float>(context, 2, 6, 8, 1);
     const auto weight = random_tensor<float>(context, 2, 10, 8, 2);
     const Tensor<float> y(context, 2, 6, 10);
@@ -65,7 +66,7 @@ TEST(DeviceWork, OfASmallSequenceIsCounted) {
 
 // Dual numbers need three products of real numbers, and twice the memory.
 TEST(DeviceWork, OfDualNumbersIsCounted) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<Dual<double>> x(context, 1, 3, 4), weight(context, 1, 5, 4), y(context, 1, 3, 5);
   linear_forward<Dual<double>>(context, x, weight, y);
   EXPECT_EQ(context.counters().products, 3);
@@ -84,7 +85,7 @@ struct CountRow {
 TEST(Rows, AreVisitedOnceOnAnyNumberOfThreads) {
   for (const int threads : {1, 2, 3}) {
     for (const int64_t rows : {0, 1, 7, 8, 9, 100}) {
-      Context context(threads);
+      Context context = test_context(threads);
       const Tensor<int32_t> visits(context, 3, rows, 1);
       for_rows(context, {"count", 3, rows, 1, 4}, CountRow{visits.view()});
       for_large_rows(context, {"count", 3, rows, 1, 4}, CountRow{visits.view()});
@@ -96,7 +97,7 @@ TEST(Rows, AreVisitedOnceOnAnyNumberOfThreads) {
 }
 
 TEST(Rows, AreNotVisitedWhileMeasuring) {
-  Context context(2);
+  Context context = test_context(2);
   const Tensor<int32_t> visits(context, 3, 5, 1);
   context.reserve_scratch([&] {
     for_rows(context, {"count", 3, 5, 1, 4}, CountRow{visits.view()});
@@ -111,7 +112,7 @@ TEST(Rows, AreNotVisitedWhileMeasuring) {
 // nothing, and afterwards they allocate nothing.
 TEST(DeviceWork, MeasuringChangesNothingButTheScratchMemory) {
   for (const int threads : {1, 2, 3}) {
-    Context context(threads);
+    Context context = test_context(threads);
     const AttentionShape shape{.sequences = 2, .positions = 140, .heads = 2, .head_size = 4};
     const auto x = random_tensor<float>(context, 2, 280, 8, 1);
     const auto gain = random_tensor<float>(context, 2, 1, 8, 2);
@@ -163,7 +164,7 @@ TEST(DeviceWork, MeasuringChangesNothingButTheScratchMemory) {
 }
 
 TEST(Reduce, WritesOrAccumulatesOneNumberForEachWorker) {
-  Context context(2);
+  Context context = test_context(2);
   const auto x = random_tensor<float>(context, 3, 4, 3001, 1);
   const auto y = random_tensor<float>(context, 3, 4, 3001, 2);
   const std::vector<double> sums = read_sum<float>(context, x);
@@ -191,7 +192,7 @@ TEST(Reduce, WritesOrAccumulatesOneNumberForEachWorker) {
 
 // Derivatives are summed like values, into slots of the same kind of number.
 TEST(Reduce, AccumulatesDerivatives) {
-  Context context(2);
+  Context context = test_context(2);
   const auto x = random_tensor<Dual<float>>(context, 2, 3, 50, 1);
   const std::vector<Dual<double>> sums = read_sum<Dual<float>>(context, x);
   const Tensor<Dual<double>> totals(context, 2, 1, 1);
@@ -209,7 +210,7 @@ TEST(Reduce, AccumulatesDerivatives) {
 }
 
 TEST(Reduce, RefusesTotalsOfOtherWorkers) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<float> x(context, 2, 3, 4);
   const Tensor<double> one(context, 1, 1, 1), wide(context, 2, 1, 2);
   for (const Tensor<double>* totals : {&one, &wide}) {

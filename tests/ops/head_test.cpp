@@ -13,6 +13,7 @@
 #include "ops/tensors.h"
 #include "support/difference.h"
 #include "support/expect_error.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
@@ -78,7 +79,7 @@ void expect_near(const std::vector<T>& found, const std::vector<T>& expected, do
 
 template <class S>
 void expect_head_matches_stored_logits(double tolerance) {
-  Context context(2);
+  Context context = test_context(2);
   for (const int64_t rows : {int64_t{1}, int64_t{129}, kManyRows}) {
     const Results<S> found = head<S>(context, rows);
     const Results<S> expected = through_stored_logits<S>(context, rows);
@@ -99,7 +100,7 @@ TEST(Head, MatchesLinearAndCrossEntropy) {
 // calling thread.
 TEST(Head, MayBeCalledByEveryThreadOfATeamWithItsOwnContext) {
   const auto losses_of = [] {
-    Context context(1);
+    Context context = test_context(1);
     const auto x = random_tensor<float>(context, kWorkers, kManyRows, kWidth, 1);
     const auto table = random_tensor<float>(context, kWorkers, kVocabulary, kWidth, 2);
     const Tensor<float> losses(context, kWorkers, kManyRows, 1);
@@ -119,7 +120,7 @@ TEST(Head, MayBeCalledByEveryThreadOfATeamWithItsOwnContext) {
 // microbatches of an update. Numbers, targets and weights are the same for every type.
 template <class T>
 std::vector<double> table_gradient(int64_t calls, int64_t rows) {
-  Context context(2);
+  Context context = test_context(2);
   const auto table = random_tensor<float>(context, 1, kVocabulary, kWidth, 2);
   const Tensor<T> x(context, 1, rows, kWidth), typed_table(context, 1, kVocabulary, kWidth),
       dtable(context, 1, kVocabulary, kWidth), losses(context, 1, rows, 1),
@@ -170,7 +171,7 @@ TEST(Head, TableGradientInFloatIsAccurateForAnyNumberOfChunks) {
 }
 
 TEST(Head, LossIsTheSameWithAndWithoutItsGradient) {
-  Context context(1);
+  Context context = test_context(1);
   const auto x = random_tensor<float>(context, kWorkers, kManyRows, kWidth, 1);
   const auto table = random_tensor<float>(context, kWorkers, kVocabulary, kWidth, 2);
   const Tensor<int32_t> targets = some_targets(context, kManyRows);
@@ -192,7 +193,7 @@ TEST(Head, MeasuredScratchSuffices) {
   for (const int threads : {1, 2, 3}) {  // 3: one worker at a time
     for (const int64_t rows : {int64_t{1}, kManyRows}) {
       for (const bool gradient : {false, true}) {
-        Context context(threads);
+        Context context = test_context(threads);
         const auto x = random_tensor<float>(context, kWorkers, rows, kWidth, 1);
         const auto table = random_tensor<float>(context, kWorkers, kVocabulary, kWidth, 2);
         const Tensor<float> losses(context, kWorkers, rows, 1), dx(context, kWorkers, rows, kWidth),
@@ -219,7 +220,7 @@ TEST(Head, MeasuredScratchSuffices) {
 
 // Each tile in turn holds the largest logit, and the exponentials of the others underflow.
 TEST(Head, TilesWithVeryDifferentLogitsAreMergedCorrectly) {
-  Context context(1);
+  Context context = test_context(1);
   constexpr int64_t kPieces = 3 * kHeadColumns;
   const Tensor<float> x(context, 1, 3, 1), table(context, 1, kPieces, 1), losses(context, 1, 3, 1),
       dx(context, 1, 3, 1), dtable(context, 1, kPieces, 1);
@@ -247,7 +248,7 @@ TEST(Head, TilesWithVeryDifferentLogitsAreMergedCorrectly) {
 }
 
 TEST(Head, RefusesShapesThatDoNotFit) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<float> x(context, 1, 4, 3), table(context, 1, 5, 3), losses(context, 1, 3, 1);
   const Tensor<int32_t> targets(context, 1, 4, 1);
   expect_error(ErrorKind::kInternal, {"head_loss", "losses"},
@@ -259,7 +260,7 @@ class CrossEntropyTest : public ::testing::Test {
   // One row of logits and its target: the loss and its gradient with weight 1.
   template <class S>
   std::pair<S, std::vector<Plane<S>>> row(const std::vector<Plane<S>>& logits, int32_t target) {
-    Context context(1);
+    Context context = test_context(1);
     const auto count = static_cast<int64_t>(logits.size());
     const Tensor<S> z(context, 1, 1, count), loss(context, 1, 1, 1), lse(context, 1, 1, 1);
     const Tensor<int32_t> targets(context, 1, 1, 1);

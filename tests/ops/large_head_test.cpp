@@ -6,6 +6,7 @@
 #include "ops/cross_entropy_row.h"
 #include "ops/head.h"
 #include "ops/tensors.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
@@ -45,7 +46,7 @@ TEST(LargeHead, MoreLogitsThan32BitsCount) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "4.2 billion exponentials take minutes under a sanitizer";
 #endif
-  Context context(2);
+  Context context = test_context(2);
   const Tensor<float> x = random_tensor<float>(context, 1, kRows, kWidth, 1);
   const Tensor<float> table = random_tensor<float>(context, 1, kVocabulary, kWidth, 2, 0.5);
   const RandomStream random(3, RandomPurpose::kTest);

@@ -5,12 +5,13 @@
 
 #include "ops/tensors.h"
 #include "support/expect_error.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
 
 TEST(Linear, RefusesOtherNumbersOfWorkers) {
-  Context context(1);
+  Context context = test_context(1);
   const auto tensor = [&](int64_t workers, int64_t rows, int64_t cols) {
     return random_tensor<float>(context, workers, rows, cols, 1);
   };

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "support/expect_error.h"
 #include "support/per_worker.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
@@ -127,7 +128,7 @@ TEST(Mix, IsTheSumOfTheRowsAndKeepsTheMean) {
 // float(1/3) is more than a third: three of them would make the weights grow.
 TEST(Mix, DoesNotChangeEqualWorkers) {
   for (const int64_t workers : {3, 5, 7}) {
-    Context context(1);
+    Context context = test_context(1);
     Tensor<float> x(context, workers, 1, kColumns);
     const std::vector<float> one = random_values<float>(1, 5);
     for (int64_t n = 0; n < workers; ++n) {
@@ -239,7 +240,7 @@ TEST(AdamWMixed, OfOneWorkerIsAdamW) {
 
 // Two workers at 1 and 3, with u = g / (|g| + 1) = 1/2 and 3/4, lr 0.1, decay 0.5.
 std::vector<double> two_workers(Mixing::Order order) {
-  Context context(1);
+  Context context = test_context(1);
   Tensor<double> w(context, 2, 1, 64);
   Tensor<double> g(context, 2, 1, 64);
   Tensor<double> m(context, 2, 1, 64);
@@ -272,7 +273,7 @@ TEST(AdamWMixed, TwoWorkersByHand) {
 }
 
 TEST(WorkerMean, AndConsensusDistance) {
-  Context context(2);
+  Context context = test_context(2);
   const std::vector<float> values = random_values<float>(3, 6);
   Tensor<float> x(context, 3, 1, kColumns);
   backend::copy_from_host<float>(context, values.data(), 0, x.view());

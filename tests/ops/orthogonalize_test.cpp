@@ -9,6 +9,7 @@
 #include "ops/reduce.h"
 #include "ops/tensors.h"
 #include "support/expect_error.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
@@ -47,7 +48,7 @@ std::vector<T> orthogonalized(Context& context, int64_t count, int64_t size) {
 
 template <class T>
 void compare_with_plain_loops(double tolerance) {
-  Context context(2);
+  Context context = test_context(2);
   for (const int64_t count : {1, 2, 5}) {
     for (const int64_t size : {5, 512, 513, 9001}) {
       const std::vector<T> b = orthonormal<T>(count, size);
@@ -77,7 +78,7 @@ TEST(Orthogonalize, MatchesPlainLoops) {
 }
 
 TEST(Orthogonalize, TwiceLeavesNothingAlongTheBasis) {
-  Context context(2);
+  Context context = test_context(2);
   constexpr int64_t kCount = 4, kSize = 3000;
   const Tensor<double> basis(context, kCount, 1, kSize);
   set_values<double>(context, basis.view(), orthonormal<double>(kCount, kSize));
@@ -101,7 +102,7 @@ TEST(Orthogonalize, DoesNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Orthogonalize, ReadsNothingAndAllocatesNothingAfterMeasuring) {
-  Context context(2);
+  Context context = test_context(2);
   const auto basis = random_tensor<float>(context, 3, 1, 5000, 1);
   const auto y = random_tensor<float>(context, 1, 1, 5000, 2);
   const auto run = [&] { orthogonalize<float>(context, basis, y.view()); };
@@ -113,7 +114,7 @@ TEST(Orthogonalize, ReadsNothingAndAllocatesNothingAfterMeasuring) {
 }
 
 TEST(Orthogonalize, RefusesShapesThatDoNotFit) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<float> basis(context, 2, 1, 5), y(context, 1, 1, 6), two(context, 2, 1, 5);
   expect_error(ErrorKind::kInternal, {"orthogonalize"},
                [&] { orthogonalize<float>(context, basis, y.view()); });

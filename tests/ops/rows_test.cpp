@@ -14,6 +14,7 @@
 #include "ops/tensors.h"
 #include "support/difference.h"
 #include "support/expect_error.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
@@ -22,7 +23,7 @@ using num::Dual;
 using num::Jet;
 
 TEST(RmsNorm, MayWriteOverItsInput) {
-  Context context(1);
+  Context context = test_context(1);
   const auto x = random_tensor<Dual<float>>(context, 2, 5, 33, 1);
   const auto gain = random_tensor<Dual<float>>(context, 2, 1, 33, 2);
   const Tensor<Dual<float>> y(context, 2, 5, 33), r(context, 2, 5, 1);
@@ -32,7 +33,7 @@ TEST(RmsNorm, MayWriteOverItsInput) {
 }
 
 TEST(ResidualRmsNorm, MayWriteOverItsInput) {
-  Context context(1);
+  Context context = test_context(1);
   const auto x = random_tensor<float>(context, 1, 5, 33, 1);
   const auto delta = random_tensor<float>(context, 1, 5, 33, 2);
   const auto gain = random_tensor<float>(context, 1, 1, 33, 3);
@@ -64,7 +65,7 @@ TEST(RmsNorm, DoesNotDependOnTheNumberOfThreads) {
 }
 
 TEST(RmsNorm, MeasuredScratchSuffices) {
-  Context context(2);
+  Context context = test_context(2);
   const auto x = random_tensor<float>(context, 1, 500, 40, 1);
   const auto gain = random_tensor<float>(context, 1, 1, 40, 2);
   const auto r = random_tensor<float>(context, 1, 500, 1, 3);
@@ -79,7 +80,7 @@ TEST(RmsNorm, MeasuredScratchSuffices) {
 }
 
 TEST(SwiGlu, MayWriteItsGradientsOverItsInputs) {
-  Context context(1);
+  Context context = test_context(1);
   const auto both = random_tensor<Dual<float>>(context, 2, 5, 34, 1);
   const auto da = random_tensor<Dual<float>>(context, 2, 5, 17, 2);
   const View<Dual<float>> gate = both.view().column_range(0, 17);
@@ -92,7 +93,7 @@ TEST(SwiGlu, MayWriteItsGradientsOverItsInputs) {
 }
 
 TEST(SwiGlu, IsFiniteFarFromZero) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<Jet<float>> gate(context, 1, 1, 4), up(context, 1, 1, 4), a(context, 1, 1, 4);
   set_values<Jet<float>>(context, gate.view(), {1000, -1000, 1e30f, -1e30f});
   set_values<Jet<float>>(context, up.view(), {1, 1, 1, 1});
@@ -108,7 +109,7 @@ TEST(SwiGlu, IsFiniteFarFromZero) {
 }
 
 TEST(Rope, TablesAreRoundedOnce) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<float> cos(context, 1, 1024, 32), sin(context, 1, 1024, 32);
   rope_tables<float>(context, 10000, cos, sin);
   for (const int64_t t : {0, 1, 511, 1023}) {
@@ -123,7 +124,7 @@ TEST(Rope, TablesAreRoundedOnce) {
 
 // The result at every position against the formula in float64.
 TEST(Rope, RotatesCorrectlyAtEveryPosition) {
-  Context context(2);
+  Context context = test_context(2);
   constexpr int64_t kPositions = 1024;
   constexpr int64_t kHalf = 32;
   const Tensor<float> cos(context, 1, kPositions, kHalf), sin(context, 1, kPositions, kHalf);
@@ -155,7 +156,7 @@ TEST(Rope, RotatesCorrectlyAtEveryPosition) {
 
 // The dot product of a rotated query and a rotated key depends only on their distance.
 TEST(Rope, DotProductsDependOnTheDistance) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<double> cos(context, 1, 20, 4), sin(context, 1, 20, 4);
   rope_tables<double>(context, 100, cos, sin);
   const auto q_row = random_tensor<double>(context, 1, 1, 8, 1);
@@ -175,7 +176,7 @@ TEST(Rope, DotProductsDependOnTheDistance) {
 }
 
 TEST(Rope, AdjointRotatesBack) {
-  Context context(2);
+  Context context = test_context(2);
   const Tensor<float> cos(context, 1, 9, 3), sin(context, 1, 9, 3);
   rope_tables<float>(context, 100, cos, sin);
   const auto x = random_tensor<float>(context, 2, 18, 12, 1);
@@ -188,7 +189,7 @@ TEST(Rope, AdjointRotatesBack) {
 }
 
 TEST(RoundBf16, RoundsValuesAndKeepsDerivatives) {
-  Context context(1);
+  Context context = test_context(1);
   const auto x = random_tensor<Jet<float>>(context, 1, 3, 50, 1);
   const Tensor<Jet<float>> y(context, 1, 3, 50);
   const auto before = numbers_of<Jet<float>>(context, x);
@@ -206,7 +207,7 @@ TEST(RoundBf16, RoundsValuesAndKeepsDerivatives) {
 }
 
 TEST(Elementwise, FillsAndCopiesEveryPlane) {
-  Context context(2);
+  Context context = test_context(2);
   const auto x = random_tensor<Dual<double>>(context, 2, 3, 40000, 1);
   const Tensor<Dual<double>> y(context, 2, 3, 40000);
   copy<Dual<double>>(context, x, y);
@@ -223,7 +224,7 @@ TEST(Elementwise, FillsAndCopiesEveryPlane) {
 }
 
 TEST(Elementwise, SubtractsEveryPlane) {
-  Context context(2);
+  Context context = test_context(2);
   const auto x = random_tensor<Dual<double>>(context, 2, 3, 40000, 1);
   const auto y = random_tensor<Dual<double>>(context, 2, 3, 40000, 2);
   std::vector<double> expected = numbers_of<Dual<double>>(context, x);
@@ -237,7 +238,7 @@ TEST(Elementwise, SubtractsEveryPlane) {
 }
 
 TEST(Elementwise, RefusesShapesThatDoNotFit) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<float> x(context, 1, 2, 3), y(context, 1, 3, 2);
   expect_error(ErrorKind::kInternal, {"copy"}, [&] { copy<float>(context, x, y); });
   expect_error(ErrorKind::kInternal, {"add_forward"},
@@ -267,7 +268,7 @@ TEST(Embedding, AddsRepeatedTokensInTheOrderOfTheRows) {
 }
 
 TEST(Reduce, SumsInDoubleForEachWorker) {
-  Context context(2);
+  Context context = test_context(2);
   const auto x = random_tensor<float>(context, 3, 4, 9001, 1);
   const auto y = random_tensor<float>(context, 3, 4, 9001, 2);
   const auto a = numbers_of<float>(context, x);
@@ -300,7 +301,7 @@ TEST(Reduce, DoesNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Reduce, SeesEveryNonFiniteNumber) {
-  Context context(2);
+  Context context = test_context(2);
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
         -std::numeric_limits<float>::infinity()}) {
@@ -316,7 +317,7 @@ TEST(Reduce, SeesEveryNonFiniteNumber) {
 
 // The square of a large float is finite in double.
 TEST(Reduce, SquaresOfLargeNumbersAreFinite) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<float> x(context, 1, 1, 2);
   set_values<float>(context, x.view(), {3e38f, 3e38f});
   EXPECT_NEAR(read_sum_of_squares<float>(context, x)[0] / 1.8e77, 1, 1e-6);

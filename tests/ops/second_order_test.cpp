@@ -13,6 +13,7 @@
 #include "ops/swiglu.h"
 #include "ops/tensors.h"
 #include "support/difference.h"
+#include "support/test_context.h"
 
 namespace saddle::ops {
 namespace {
@@ -96,7 +97,7 @@ constexpr double kTolerance = std::is_same_v<T, float> ? 2e-5 : 1e-12;
 template <class T>
 class SecondOrder : public testing::Test {
  protected:
-  Context context_{2};
+  Context context_ = test_context(2);
   // The terms that a sweep added to `kOld`.
   std::vector<double> forms() {
     std::vector<double> terms = backend::to_host<double>(context_, forms_.view());

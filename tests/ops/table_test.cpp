@@ -8,6 +8,7 @@
 
 #include "support/difference.h"
 #include "support/operations_trial.h"
+#include "support/test_context.h"
 
 namespace saddle::operations {
 namespace {
@@ -78,7 +79,7 @@ class OperationTest : public ::testing::TestWithParam<Operation> {
  protected:
   const Operation& op_ = GetParam();
   Sizes sizes_;
-  Context context_{1};
+  Context context_ = test_context(1);
 
   // check() in every shape of the operation.
   template <class Check>

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "support/per_worker.h"
+#include "support/test_context.h"
 
 namespace saddle::optim {
 namespace {
@@ -42,7 +43,7 @@ void set_values(Arena<T>& arena, uint64_t seed) {
 // Three updates against the paper's formula in a plain loop.
 template <class T>
 void compare_with_plain_loop(double tolerance) {
-  backend::Context context(2);
+  backend::Context context = test_context(2);
   config::OptimizerSettings settings;
   settings.weight_decay = 0.3;
   Arena<T> weights(context, small_layout(), kWorkers);
@@ -102,7 +103,7 @@ TEST(AdamW, FloatAgreesWithAPlainLoop) {
 }
 
 TEST(AdamW, AChangedMomentIsUsed) {
-  backend::Context context(1);
+  backend::Context context = test_context(1);
   const config::OptimizerSettings settings;
   Arena<double> weights(context, small_layout(), 1);
   const Arena<double> gradients(context, small_layout(), 1);  // zero
@@ -121,7 +122,7 @@ TEST(AdamW, AChangedMomentIsUsed) {
 TEST(AdamW, AChangedMomentOfAWorkerIsUsedWithMixing) {
   const config::OptimizerSettings settings;
   const auto gains_after = [&](ops::Mixing::Order order) {
-    backend::Context context(1);
+    backend::Context context = test_context(1);
     Arena<double> weights(context, small_layout(), 2);
     const Arena<double> gradients(context, small_layout(), 2);  // zero
     std::vector<double> gains(14, 1.0);
@@ -150,7 +151,7 @@ TEST(AdamW, AChangedMomentOfAWorkerIsUsedWithMixing) {
 }
 
 TEST(AdamW, PartsOfTheWorkersGiveTheUpdateOfAll) {
-  backend::Context context(2);
+  backend::Context context = test_context(2);
   const config::OptimizerSettings settings;
   const backend::Tensor<double> scales = per_worker(context, {1.0, 0.25, 0.5});
   const backend::Tensor<double> commit = per_worker(context, {1.0});
@@ -178,7 +179,7 @@ TEST(AdamW, PartsOfTheWorkersGiveTheUpdateOfAll) {
 }
 
 TEST(AdamW, AMatrixOfOneWorkerMixesNothing) {
-  backend::Context context(1);
+  backend::Context context = test_context(1);
   const config::OptimizerSettings settings;
   const backend::Tensor<double> one = per_worker(context, {1.0});
   Arena<float> gradients(context, small_layout(), 1);
@@ -196,7 +197,7 @@ TEST(AdamW, AMatrixOfOneWorkerMixesNothing) {
 }
 
 TEST(AdamW, WithoutCommitNothingChanges) {
-  backend::Context context(2);
+  backend::Context context = test_context(2);
   const config::OptimizerSettings settings;
   const backend::Tensor<double> scales = per_worker(context, {1.0, 0.25, 0.5});
   const backend::Tensor<double> commit = per_worker(context, {0.0});
