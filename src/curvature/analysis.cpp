@@ -11,6 +11,7 @@
 #include "curvature/analysis_identity.h"
 #include "curvature/analysis_setup.h"
 #include "curvature/measure_case.h"
+#include "curvature/option_checks.h"
 #include "curvature/own_directions.h"
 #include "curvature/results_directory.h"
 #include "model/parameters.h"

@@ -1,6 +1,5 @@
 #include "curvature/analysis_setup.h"
 
-#include <cmath>
 #include <filesystem>
 #include <string>
 
@@ -11,12 +10,6 @@
 #include "train/session.h"
 
 namespace saddle::curvature {
-namespace {
-
-constexpr double kMostGib = 1e6;
-constexpr int64_t kMostThreads = 1024;  // as runtime.threads allows
-
-}  // namespace
 
 config::Settings studied_settings(const Path& run, int64_t threads) {
   const Path file = run / "resolved.yaml";
@@ -63,32 +56,6 @@ std::unique_ptr<DataCase> open_data_case(const data::TokenCache& cache,
     if (tokens_needed(settings, kind) <= cache.tokens(data::Split::kTrain)) throw;
     fail(error.kind(), "{} (then give its directory as --cache)", error.what());
   }
-}
-
-void check_samples(std::string_view option, int64_t count, int64_t least) {
-  if (count >= least && count <= kMostSamples) return;
-  fail(ErrorKind::kUsage, "{} is {}: at least {} and at most {} was expected", option, count, least,
-       kMostSamples);
-}
-
-void check_seed_and_resources(int64_t seed, int64_t hvp_batch_size, double memory_gib,
-                              int64_t threads) {
-  if (seed < 0) fail(ErrorKind::kUsage, "--seed is {}: at least 0 was expected", seed);
-  if (hvp_batch_size < 0 || hvp_batch_size > kMostSequences) {
-    fail(ErrorKind::kUsage, "--hvp-batch-size is {}: at least 1 was expected, or 0; at most {}",
-         hvp_batch_size, kMostSequences);
-  }
-  if (!(memory_gib > 0) || !(memory_gib < kMostGib)) {
-    fail(ErrorKind::kUsage, "--memory-gib is {}: a number above 0 and below {} was expected",
-         memory_gib, kMostGib);
-  }
-  if (threads < 0 || threads > kMostThreads) {
-    fail(ErrorKind::kUsage, "--threads is {}: 0 to {} was expected", threads, kMostThreads);
-  }
-}
-
-int64_t bytes_of_gib(double gib) {
-  return static_cast<int64_t>(std::ldexp(gib, 30));
 }
 
 }  // namespace saddle::curvature

@@ -5,8 +5,8 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/text_table.h"
-#include "curvature/analysis_setup.h"
 #include "curvature/benchmark_hvp.h"
+#include "curvature/option_checks.h"
 
 namespace saddle::curvature {
 namespace {

@@ -15,6 +15,7 @@
 #include "curvature/analysis_setup.h"
 #include "curvature/compare_precision_case.h"
 #include "curvature/compare_precision_json.h"
+#include "curvature/option_checks.h"
 #include "model/parameters.h"
 #include "model/weights_file.h"
 #include "train/libraries.h"

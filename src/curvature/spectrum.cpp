@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "curvature/analysis_setup.h"
 #include "curvature/directions.h"
 #include "curvature/hessian_vector_product.h"
+#include "curvature/option_checks.h"
 #include "model/parameters.h"
 #include "ops/elementwise.h"
 
