@@ -88,8 +88,9 @@ if $all; then
   OMP_NUM_THREADS=1 run_preset tsan "data_tests train_tests" -L '^(data|train)$'
   # The release build is for this processor; tolerances must also hold on those with only AVX2.
   if grep -qw avx512f /proc/cpuinfo; then
-    run_preset portable "ops_tests model_tests train_tests curvature_tests" \
-      -L '^(ops|model|train|curvature)$'
+    run_preset portable \
+      "ops_tests model_tests train_tests curvature_tests analysis_tests precision_tests" \
+      -L '^(ops|model|train|curvature|analysis|precision)$'
   else
     closing_lines+=("portable: not run, this processor has no AVX-512 to leave out")
   fi

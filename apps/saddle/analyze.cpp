@@ -1,28 +1,28 @@
 // analyze: turns the options of the command line into the library's, and prints the table.
-#include "curvature/analysis.h"
+#include "analysis/analysis.h"
 
 #include <memory>
 
+#include "analysis/results_summary.h"
 #include "analyze_command.h"
 #include "base/exit_codes.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "commands.h"
-#include "curvature/results_summary.h"
 
 namespace saddle::app {
 namespace {
 
 struct AnalyzeCommand : AnalyzeValues {
   int run() const {
-    const curvature::AnalysisOptions request = resolved();
+    const analysis::AnalysisOptions request = resolved();
     const StopSignals signals;
     Log log;
-    const curvature::AnalysisOutcome outcome = curvature::run_analysis(
+    const analysis::AnalysisOutcome outcome = analysis::run_analysis(
         request, [&signals] { return signals.requested(); }, log);
     log.finish_progress();
-    print(fmt::format("{}{} cases measured, {} reused; {}\n",
-                      curvature::summary_text(outcome.cases), outcome.measured, outcome.reused,
+    print(fmt::format("{}{} cases measured, {} reused; {}\n", analysis::summary_text(outcome.cases),
+                      outcome.measured, outcome.reused,
                       printable((request.output / "summary.csv").string())));
     return outcome.completed ? kExitSuccess : kExitStopped;
   }

@@ -83,8 +83,8 @@ void add_execution(CLI::App& command, AnalyzeValues& values) {
 
 }  // namespace
 
-curvature::AnalysisOptions AnalyzeValues::resolved() const {
-  curvature::AnalysisOptions request = options;
+analysis::AnalysisOptions AnalyzeValues::resolved() const {
+  analysis::AnalysisOptions request = options;
   request.run = run_directory;
   request.output = output;
   if (!cache.empty()) request.cache = cache;

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "analysis/analysis.h"
 #include "commands.h"
-#include "curvature/analysis.h"
 
 namespace saddle::app {
 
 struct AnalyzeValues {
-  curvature::AnalysisOptions options;
+  analysis::AnalysisOptions options;
   std::string run_directory, output, cache;
   std::string data_case = "both", noise_samples = "32";
   std::string method = "adjoint-weighted", dtype = "float32";
@@ -19,7 +19,7 @@ struct AnalyzeValues {
   bool no_consensus = false;
 
   // Errors: kUsage.
-  curvature::AnalysisOptions resolved() const;
+  analysis::AnalysisOptions resolved() const;
 };
 
 // Adds --run, --output, --checkpoints, --data-case, --cache, and the options of the measurement.

@@ -1,4 +1,4 @@
-#include "curvature/compare_precision.h"
+#include "precision/compare_precision.h"
 
 #include <memory>
 
@@ -6,18 +6,18 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "commands.h"
-#include "curvature/compare_precision_json.h"
+#include "precision/compare_precision_json.h"
 
 namespace saddle::app {
 namespace {
 
 struct PrecisionCommand {
-  curvature::PrecisionOptions options;
+  precision::PrecisionOptions options;
   std::string run_directory, output, cache;
   std::string data_case = "seen", noise_samples = "32";
 
   int run() const {
-    curvature::PrecisionOptions request = options;
+    precision::PrecisionOptions request = options;
     request.run = run_directory;
     request.output = output;
     if (!cache.empty()) request.cache = cache;
@@ -25,13 +25,13 @@ struct PrecisionCommand {
     request.noise_samples = parse_noise_samples(noise_samples);
     const StopSignals signals;
     Log log;
-    const curvature::PrecisionOutcome outcome = curvature::compare_precision(
+    const precision::PrecisionOutcome outcome = precision::compare_precision(
         request, [&signals] { return signals.requested(); }, log);
     log.finish_progress();
     print(fmt::format("{}{} checkpoints compared, {} reused; {}\n",
-                      curvature::precision_text(outcome.comparisons), outcome.measured,
+                      precision::precision_text(outcome.comparisons), outcome.measured,
                       outcome.reused,
-                      printable((request.output / curvature::kPrecisionFile).string())));
+                      printable((request.output / precision::kPrecisionFile).string())));
     return outcome.completed ? kExitSuccess : kExitStopped;
   }
 };

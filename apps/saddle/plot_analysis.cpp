@@ -1,9 +1,9 @@
 #include <memory>
 
+#include "analysis/figures.h"
 #include "base/exit_codes.h"
 #include "base/text.h"
 #include "commands.h"
-#include "curvature/figures.h"
 
 namespace saddle::app {
 namespace {
@@ -13,13 +13,13 @@ struct PlotCommand {
   bool training_norms = false;
 
   int run() const {
-    curvature::FigureOptions options;
+    analysis::FigureOptions options;
     options.output = output;
     options.training_norms = training_norms;
     if (!run_directory.empty()) options.run = run_directory;
     Log log;
     std::string text;
-    for (const Path& file : curvature::draw_figures(options, log))
+    for (const Path& file : analysis::draw_figures(options, log))
       text += printable(file.string()) + "\n";
     print(text);
     return kExitSuccess;

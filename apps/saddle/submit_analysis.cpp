@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "analysis/results_summary.h"
 #include "analyze_command.h"
 #include "base/exit_codes.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "cluster/analysis_submission.h"
 #include "commands.h"
-#include "curvature/results_summary.h"
 #include "number_options.h"
 #include "submission_options.h"
 
@@ -16,7 +16,7 @@ namespace saddle::app {
 namespace {
 
 // Returns the options with which a submission was started, from the words in its record.
-curvature::AnalysisOptions recorded_options(const Path& output) {
+analysis::AnalysisOptions recorded_options(const Path& output) {
   const Path file = output / cluster::kSubmissionFile;
   const cluster::Submission submission = cluster::read_submission(file);
   AnalyzeValues values;
@@ -72,7 +72,7 @@ struct SubmitAnalysisCommand {
     log.finish_progress();
     print(cluster::submission_table(outcome.submission));
     if (!outcome.combined) return control.no_watch ? kExitSuccess : kExitStopped;
-    print(fmt::format("{}{}\n", curvature::summary_text(outcome.cases),
+    print(fmt::format("{}{}\n", analysis::summary_text(outcome.cases),
                       printable((submission.analysis.output / "summary.csv").string())));
     return kExitSuccess;
   }

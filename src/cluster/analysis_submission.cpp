@@ -3,23 +3,23 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "analysis/analysis_identity.h"
+#include "analysis/analysis_plan.h"
+#include "analysis/figures.h"
+#include "analysis/results_directory.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text_table.h"
 #include "base/this_program.h"
 #include "cluster/plan.h"
 #include "cluster/slurm.h"
-#include "curvature/analysis_identity.h"
-#include "curvature/analysis_plan.h"
-#include "curvature/figures.h"
-#include "curvature/results_directory.h"
 
 namespace saddle::cluster {
 namespace {
 
-using curvature::AnalysisPlan;
-using curvature::Checkpoint;
-using curvature::ResultsDirectory;
+using analysis::AnalysisPlan;
+using analysis::Checkpoint;
+using analysis::ResultsDirectory;
 
 // The wall times of a new submission of `items` (numbers of checkpoints).
 TimePlan times_of(const AnalysisSubmission& request, const AnalysisPlan& plan,
@@ -35,7 +35,7 @@ TimePlan times_of(const AnalysisSubmission& request, const AnalysisPlan& plan,
          "the time of a job is not known: give --walltime-hours, or with --profile a finished "
          "analysis of this model with these settings on such a machine");
   }
-  const double each = curvature::measured_seconds_per_work(*request.profile, plan.identity());
+  const double each = analysis::measured_seconds_per_work(*request.profile, plan.identity());
   double work = 0;
   for (const auto& data : plan.cases()) work += plan.work(*data);
   timing = {{"profile", std::filesystem::absolute(*request.profile).string()},
@@ -81,7 +81,7 @@ Submission new_submission(const AnalysisSubmission& request, const AnalysisPlan&
       const Checkpoint& checkpoint = *items[static_cast<size_t>(item)];
       work.title += (work.title.empty() ? "" : " ") + joined_names(checkpoint);
       names.insert(names.end(), checkpoint.names.begin(), checkpoint.names.end());
-      checkpoints.push_back(curvature::to_json(checkpoint));
+      checkpoints.push_back(analysis::to_json(checkpoint));
     }
     work.results = output / "jobs" / fmt::format("{:03}-results", job);
     work.command = {program.string()};
@@ -135,7 +135,7 @@ class AnalysisJobs {
 
  private:
   // Before anything is made.
-  static const curvature::AnalysisOptions& checked(const AnalysisSubmission& request) {
+  static const analysis::AnalysisOptions& checked(const AnalysisSubmission& request) {
     const Path record = request.analysis.output / kSubmissionFile;
     const bool there = std::filesystem::exists(file_status(record));
     if (there && !request.resume) {
@@ -175,7 +175,7 @@ class AnalysisJobs {
   Submission found() {
     Submission submission = read_submission(record_);
     check_same_source(submission, record_);
-    curvature::check_same_identity(
+    analysis::check_same_identity(
         plan_.identity(), submission.about.value("identity", Json::object()), record_.string());
     return submission;
   }
@@ -224,8 +224,8 @@ class AnalysisJobs {
 
   void draw() {
     try {
-      curvature::draw_figures({.output = request_.analysis.output, .run = request_.analysis.run},
-                              log_);
+      analysis::draw_figures({.output = request_.analysis.output, .run = request_.analysis.run},
+                             log_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kDevice) throw;
       log_.warn("no figures: {}; 'saddle plot-analysis --output {}' draws them elsewhere",

@@ -8,17 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "analysis/analysis.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "cluster/driver.h"
 #include "cluster/submission.h"
-#include "curvature/analysis.h"
 
 namespace saddle::cluster {
 
 struct AnalysisSubmission {
-  curvature::AnalysisOptions analysis;  // the whole; its output is the combined directory
+  analysis::AnalysisOptions analysis;  // the whole; its output is the combined directory
   int64_t jobs = 1;
   std::optional<Path> profile;  // a finished analysis with times, if walltime_hours is not set
   bool resume = false;
@@ -33,7 +33,7 @@ struct AnalysisSubmissionOutcome {
 
 // The words of `saddle analyze` for some checkpoints of an analysis, written into `output`; paths
 // are absolute.
-std::vector<std::string> analysis_words(const curvature::AnalysisOptions& options,
+std::vector<std::string> analysis_words(const analysis::AnalysisOptions& options,
                                         const std::vector<std::string>& checkpoints,
                                         const Path& output);
 
@@ -46,7 +46,7 @@ std::string describe_analysis_submission(const AnalysisSubmission& request);
 // other settings or was made by another program, when no wall time is known, and when a job would
 // exceed the limit of its partition; kIo when another process has locked the directory, when Slurm
 // does not answer, and when work failed, is unknown or lost (the message says what to do); those of
-// curvature::run_analysis().
+// analysis::run_analysis().
 AnalysisSubmissionOutcome submit_analysis(const AnalysisSubmission& request,
                                           const std::function<int()>& stop, Log& log);
 

@@ -11,7 +11,7 @@ std::string full_path(const Path& path) {
 
 }  // namespace
 
-std::vector<std::string> analysis_words(const curvature::AnalysisOptions& options,
+std::vector<std::string> analysis_words(const analysis::AnalysisOptions& options,
                                         const std::vector<std::string>& checkpoints,
                                         const Path& output) {
   std::vector<std::string> words = {"analyze", "--run", full_path(options.run)};

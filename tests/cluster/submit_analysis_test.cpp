@@ -6,13 +6,13 @@
 #include <cmath>
 #include <thread>
 
+#include "analysis/analyzed_run.h"
 #include "base/exit_codes.h"
 #include "base/json.h"
 #include "base/process.h"
 #include "cluster/fake_slurm.h"
 #include "cluster/slurm_output.h"
 #include "cluster/submission.h"
-#include "curvature/analyzed_run.h"
 #include "support/run_program.h"
 #include "support/started_program.h"
 
@@ -68,7 +68,7 @@ class SubmitAnalysis : public ::testing::Test {
   }
 
   FakeSlurm slurm_;
-  curvature::AnalyzedRun run_;
+  analysis::AnalyzedRun run_;
   Path output_ = run_.directory / "out";
 };
 

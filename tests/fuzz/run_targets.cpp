@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/figures_data.h"
+#include "analysis/results_files.h"
+#include "analysis/results_summary.h"
 #include "base/log.h"
 #include "config/load.h"
-#include "curvature/figures_data.h"
-#include "curvature/results_files.h"
-#include "curvature/results_summary.h"
 #include "fuzz/targets.h"
 #include "report/charts.h"
 #include "report/columns.h"
@@ -84,7 +84,7 @@ void run(std::string_view bytes, Scratch& scratch) {
   });
   check_report(report::read_runs({directory}));
   if (!std::filesystem::exists(metrics)) return;
-  require(curvature::training_norms(metrics, 3).size() <= 3, "more norms than requested");
+  require(analysis::training_norms(metrics, 3).size() <= 3, "more norms than requested");
   accepts([&] { check_cut(metrics); });
 }
 
@@ -92,15 +92,15 @@ void analysis(std::string_view bytes, Scratch& scratch) {
   constexpr std::array<std::string_view, 4> kNames = {"a.seen.json", "a.unseen.json", "b.seen.json",
                                                       "manifest.json"};
   write_files(bytes, kNames, scratch);
-  accepts([&] { curvature::read_analysis_manifest(scratch.path("manifest.json")); });
+  accepts([&] { analysis::read_analysis_manifest(scratch.path("manifest.json")); });
   accepts([&] {
     Json cases = Json::array();
-    for (curvature::CaseFile& file : curvature::read_case_files(scratch.directory())) {
+    for (analysis::CaseFile& file : analysis::read_case_files(scratch.directory())) {
       cases.push_back(std::move(file.content));
     }
-    curvature::summary_csv(cases);
-    curvature::summary_text(cases);
-    curvature::figure_data_text(curvature::figure_data(cases));
+    analysis::summary_csv(cases);
+    analysis::summary_text(cases);
+    analysis::figure_data_text(analysis::figure_data(cases));
   });
 }
 

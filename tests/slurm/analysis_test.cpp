@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/analyzed_run.h"
 #include "base/exit_codes.h"
 #include "base/json.h"
 #include "cluster/submission.h"
 #include "config/load.h"
-#include "curvature/analyzed_run.h"
 #include "slurm/cluster.h"
 #include "support/run_program.h"
 #include "support/started_program.h"
@@ -59,7 +59,7 @@ class Analyses {
   }
 
  private:
-  curvature::AnalyzedRun run_;
+  analysis::AnalyzedRun run_;
 };
 
 // One job fails, the watcher is killed, and the resumed analysis equals a local one.
