@@ -1,5 +1,5 @@
 // benchmark-hvp, and the candidate that it starts as a separate process.
-#include "curvature/benchmark_hvp.h"
+#include "bench/benchmark_hvp.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -26,12 +26,12 @@ struct BenchmarkHvpCommand {
   SettingsOptions settings;
   std::vector<std::string> methods = {"adjoint-weighted", "forward-forward", "forward-reverse",
                                       "double-backward"};
-  curvature::HvpBenchmarkOptions options;
+  bench::HvpBenchmarkOptions options;
   std::string checkpoint, output;
   bool no_reference = false;
 
   int run() const {
-    curvature::HvpBenchmarkOptions request = options;
+    bench::HvpBenchmarkOptions request = options;
     for (const std::string& name : methods) {
       request.methods.push_back(curvature::parse_method(name));
     }
@@ -43,15 +43,14 @@ struct BenchmarkHvpCommand {
     Log log;
     std::optional<Telemetry> telemetry;
     if (!output.empty()) telemetry.emplace(request.output / "telemetry.csv", log);
-    const auto table = curvature::run_hvp_benchmark(
+    const auto table = bench::run_hvp_benchmark(
         settings.load(), settings.words(), request, [&signals] { return signals.requested(); },
         log);
     log.finish_progress();
     if (!table) return kExitStopped;
-    print(curvature::table_text(*table, request.directions));
-    if (std::ranges::none_of(table->rows, [](const curvature::HvpRow& row) {
-          return row.measurement.has_value();
-        })) {
+    print(bench::hvp_table(*table, request.directions));
+    if (std::ranges::none_of(
+            table->rows, [](const bench::HvpRow& row) { return row.measurement.has_value(); })) {
       fail(ErrorKind::kDevice, "no candidate could be measured here: the table says why");
     }
     return kExitSuccess;
@@ -61,16 +60,16 @@ struct BenchmarkHvpCommand {
 struct CandidateCommand {
   SettingsOptions settings;
   std::string method = "adjoint-weighted", checkpoint;
-  curvature::HvpCandidate candidate;
+  bench::HvpCandidate candidate;
 
   int64_t parent = 0;
 
   int run() const {
     if (parent != 0) end_with_parent(parent);
-    curvature::HvpCandidate request = candidate;
+    bench::HvpCandidate request = candidate;
     request.method = curvature::parse_method(method);
     request.checkpoint = checkpoint;
-    print_data(curvature::to_json(curvature::measure_hvp(settings.load(), request)).dump() + "\n");
+    print_data(bench::to_json(bench::measure_hvp(settings.load(), request)).dump() + "\n");
     return kExitSuccess;
   }
 };

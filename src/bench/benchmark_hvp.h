@@ -14,11 +14,11 @@
 #include "config/settings.h"
 #include "curvature/quadratic_forms.h"
 
-namespace saddle::curvature {
+namespace saddle::bench {
 
 // One way of computing the forms of one batch.
 struct HvpCandidate {
-  Method method = Method::kAdjointWeighted;
+  curvature::Method method = curvature::Method::kAdjointWeighted;
   int64_t batch_size = 1;  // sequences, in one microbatch
   int64_t directions = 8;  // random signs, from runtime.seed
   int64_t rounds = 3;      // timed, after one untimed round
@@ -41,7 +41,7 @@ HvpMeasurement measure_hvp(const config::Settings& settings, const HvpCandidate&
 Json to_json(const HvpMeasurement& measurement);
 
 struct HvpBenchmarkOptions {
-  std::vector<Method> methods;
+  std::vector<curvature::Method> methods;
   std::vector<int64_t> batch_sizes;
   int64_t directions = 8;
   int64_t rounds = 3;
@@ -53,7 +53,7 @@ struct HvpBenchmarkOptions {
 
 // A row of the table.
 struct HvpRow {
-  Method method = Method::kAdjointWeighted;
+  curvature::Method method = curvature::Method::kAdjointWeighted;
   int64_t batch_size = 0;
   std::optional<HvpMeasurement> measurement;
   std::string failure;               // why there is no measurement
@@ -80,6 +80,6 @@ std::optional<HvpTable> run_hvp_benchmark(const config::Settings& settings,
                                           const HvpBenchmarkOptions& options,
                                           const std::function<int()>& stop, Log& log);
 
-std::string table_text(const HvpTable& table, int64_t directions);
+std::string hvp_table(const HvpTable& table, int64_t directions);
 
-}  // namespace saddle::curvature
+}  // namespace saddle::bench

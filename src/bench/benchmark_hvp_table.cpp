@@ -5,25 +5,26 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/text_table.h"
-#include "curvature/benchmark_hvp.h"
+#include "bench/benchmark_hvp.h"
 #include "curvature/option_checks.h"
 
-namespace saddle::curvature {
+namespace saddle::bench {
 namespace {
 
 // Directions of the reference in float64, which is slow.
 constexpr int64_t kReferenceDirections = 2;
-constexpr double kMemoryShare = 0.9;
+constexpr double kHvpMemoryShare = 0.9;
 
 void check(const HvpBenchmarkOptions& options) {
-  check_samples("--directions", options.directions, 1);
+  curvature::check_samples("--directions", options.directions, 1);
   if (options.rounds < 1) {
     fail(ErrorKind::kUsage, "--rounds is {}: at least 1 was expected", options.rounds);
   }
   check_time_limit(options.time_limit_seconds);
   for (const int64_t size : options.batch_sizes) {
-    if (size >= 1 && size <= kMostSequences) continue;
-    fail(ErrorKind::kUsage, "--batch-sizes has {}: 1 to {} was expected", size, kMostSequences);
+    if (size >= 1 && size <= curvature::kMostSequences) continue;
+    fail(ErrorKind::kUsage, "--batch-sizes has {}: 1 to {} was expected", size,
+         curvature::kMostSequences);
   }
 }
 
@@ -34,12 +35,12 @@ class Candidates {
       : settings_words_(settings_words), options_(options), stop_(stop) {}
 
   // The row of one candidate; `more` are additional words of its command line.
-  HvpRow run(Method method, int64_t batch_size, int64_t directions, int64_t rounds,
+  HvpRow run(curvature::Method method, int64_t batch_size, int64_t directions, int64_t rounds,
              const std::vector<std::string>& more) {
     std::vector<std::string> words = {"benchmark-hvp-candidate"};
     words.insert(words.end(), settings_words_.begin(), settings_words_.end());
-    words.insert(words.end(), {"--method", std::string(method_name(method)), "--batch-size",
-                               std::to_string(batch_size), "--directions",
+    words.insert(words.end(), {"--method", std::string(curvature::method_name(method)),
+                               "--batch-size", std::to_string(batch_size), "--directions",
                                std::to_string(directions), "--rounds", std::to_string(rounds)});
     if (!options_.checkpoint.empty()) {
       words.insert(words.end(), {"--checkpoint", options_.checkpoint.string()});
@@ -76,7 +77,7 @@ std::optional<double> largest_difference(const std::vector<double>& forms,
 }
 
 Json row_json(const HvpRow& row) {
-  Json json = {{"method", method_name(row.method)}, {"batch_size", row.batch_size}};
+  Json json = {{"method", curvature::method_name(row.method)}, {"batch_size", row.batch_size}};
   if (!row.measurement) {
     json["failure"] = row.failure;
     return json;
@@ -115,7 +116,7 @@ double HvpRow::seconds() const {
 void add_row(HvpTable& table, HvpRow row, double memory_bytes) {
   if (row.measurement) {
     row.over_memory =
-        static_cast<double>(row.measurement->peak_memory_bytes) > kMemoryShare * memory_bytes;
+        static_cast<double>(row.measurement->peak_memory_bytes) > kHvpMemoryShare * memory_bytes;
     const double fastest =
         table.selected ? table.rows[*table.selected].tokens_per_second_and_direction : 0;
     if (!row.over_memory && row.tokens_per_second_and_direction > fastest) {
@@ -137,14 +138,14 @@ std::optional<HvpTable> run_hvp_benchmark(const config::Settings& settings,
     HvpRow reference;
     if (options.reference) {
       log.progress(fmt::format("reference of batch size {}", batch_size));
-      reference = candidates.run(Method::kForwardReverse, batch_size,
+      reference = candidates.run(curvature::Method::kForwardReverse, batch_size,
                                  std::min(options.directions, kReferenceDirections), 1,
                                  {"--set", "runtime.dtype=float64", "--set", "runtime.amp=false"});
       if (stop() != 0) return std::nullopt;
       if (!reference.measurement) log.warn("no reference: {}", reference.failure);
     }
-    for (const Method method : options.methods) {
-      log.progress(fmt::format("{}, batch size {}", method_name(method), batch_size));
+    for (const curvature::Method method : options.methods) {
+      log.progress(fmt::format("{}, batch size {}", curvature::method_name(method), batch_size));
       HvpRow row = candidates.run(method, batch_size, options.directions, options.rounds, {});
       if (stop() != 0) return std::nullopt;
       if (row.measurement) {
@@ -161,12 +162,12 @@ std::optional<HvpTable> run_hvp_benchmark(const config::Settings& settings,
   return table;
 }
 
-std::string table_text(const HvpTable& table, int64_t directions) {
+std::string hvp_table(const HvpTable& table, int64_t directions) {
   TextTable text;
   text.add({"method", "batch", "s per batch", "range", "tokens/s", "peak GB", "difference", ""});
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const HvpRow& row = table.rows[i];
-    const std::string method(method_name(row.method));
+    const std::string method(curvature::method_name(row.method));
     if (!row.measurement) {
       text.add({method, std::to_string(row.batch_size), "-", "-", "-", "-", "-", row.failure});
       continue;
@@ -187,4 +188,4 @@ std::string table_text(const HvpTable& table, int64_t directions) {
       text.text(), directions, directions == 1 ? "" : "s");
 }
 
-}  // namespace saddle::curvature
+}  // namespace saddle::bench

@@ -1,5 +1,5 @@
 // What the benchmark of quadratic forms refuses, and what it has written when it is stopped.
-#include "curvature/benchmark_hvp.h"
+#include "bench/benchmark_hvp.h"
 
 #include <gtest/gtest.h>
 
@@ -17,12 +17,12 @@
 #include "support/run_program.h"
 #include "support/started_program.h"
 
-namespace saddle::curvature {
+namespace saddle::bench {
 namespace {
 
 // Finite weights whose products overflow float32; such a candidate might otherwise be selected.
 TEST(HvpBenchmark, RefusesFormsThatAreNotFinite) {
-  SmallCase<float> small;
+  curvature::SmallCase<float> small;
   std::vector<double> huge = golden::parameters_to_host(small.weights);
   for (double& x : huge) x *= 1e30;
   golden::parameters_from_host(huge, small.weights);
@@ -67,4 +67,4 @@ TEST(HvpBenchmark, WithoutAnyMeasurementIsAFailure) {
 }
 
 }  // namespace
-}  // namespace saddle::curvature
+}  // namespace saddle::bench

@@ -1,4 +1,4 @@
-#include "curvature/benchmark_hvp.h"
+#include "bench/benchmark_hvp.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/narrow.h"
-#include "base/random.h"
+#include "bench/random_ids.h"
 #include "curvature/adjoint_weighted.h"
 #include "curvature/directions.h"
 #include "curvature/stored_microbatches.h"
@@ -18,20 +18,14 @@
 #include "model/weights_file.h"
 #include "train/session.h"
 
-namespace saddle::curvature {
+namespace saddle::bench {
 namespace {
 
 // The tokens of blocks 0 .. sequences-1, and the token after them.
 std::vector<int32_t> first_tokens(const config::Settings& settings, int64_t sequences) {
   const auto count = static_cast<size_t>(sequences * settings.model.context_length + 1);
   if (!data::is_cache(settings.data.cache)) {
-    const RandomStream stream(narrow<uint64_t>(settings.runtime.seed), RandomPurpose::kSampling);
-    std::vector<int32_t> tokens(count);
-    for (size_t i = 0; i < count; ++i) {
-      tokens[i] =
-          static_cast<int32_t>(stream.below(i, narrow<uint64_t>(settings.model.vocab_size)));
-    }
-    return tokens;
+    return random_ids(settings, static_cast<int64_t>(count), 0);
   }
   const data::TokenCache cache = train::open_cache(settings);
   if (cache.tokens(data::Split::kTrain) < static_cast<int64_t>(count)) {
@@ -44,11 +38,12 @@ std::vector<int32_t> first_tokens(const config::Settings& settings, int64_t sequ
 }
 
 template <class T>
-HvpMeasurement measure(const config::Settings& settings, const HvpCandidate& candidate) {
+HvpMeasurement measure_forms(const config::Settings& settings, const HvpCandidate& candidate) {
   const uint64_t seed = narrow<uint64_t>(settings.runtime.seed);
   const std::vector<int32_t> tokens = first_tokens(settings, candidate.batch_size);
-  StoredMicrobatches batch({tokens.begin(), tokens.end() - 1}, {tokens.begin() + 1, tokens.end()},
-                           settings.model.context_length, candidate.batch_size);
+  curvature::StoredMicrobatches batch({tokens.begin(), tokens.end() - 1},
+                                      {tokens.begin() + 1, tokens.end()},
+                                      settings.model.context_length, candidate.batch_size);
   backend::Context context(train::computing_threads(settings));
   const tensor::Layout layout = model::Parameters(settings.model).layout;
   backend::Arena<T> weights(context, layout, 1);
@@ -59,15 +54,16 @@ HvpMeasurement measure(const config::Settings& settings, const HvpCandidate& can
   }
   backend::Arena<T> directions(context, layout, candidate.directions);
   for (int64_t k = 0; k < candidate.directions; ++k) {
-    write_random_direction<T>(context, seed, k, directions, k);
+    curvature::write_random_direction<T>(context, seed, k, directions, k);
   }
-  const auto forms =
-      make_quadratic_forms<T>(context, settings.model, {candidate.method, settings.runtime.amp},
-                              candidate.batch_size, weights);
-  const Progress go_on = [](int64_t, int64_t) { return true; };
+  const auto forms = curvature::make_quadratic_forms<T>(context, settings.model,
+                                                        {candidate.method, settings.runtime.amp},
+                                                        candidate.batch_size, weights);
+  const curvature::Progress go_on = [](int64_t, int64_t) { return true; };
   // Touches all memory first: adjoint-weighted allocates that of directions swept together only
   // when it measures them.
-  const int64_t together = candidate.method == Method::kAdjointWeighted ? kSweptTogether : 1;
+  const int64_t together =
+      candidate.method == curvature::Method::kAdjointWeighted ? curvature::kSweptTogether : 1;
   forms->measure(batch, directions, std::min(together, candidate.directions), go_on);
   HvpMeasurement result;
   for (int64_t round = 0; round < candidate.rounds; ++round) {
@@ -87,8 +83,8 @@ HvpMeasurement measure(const config::Settings& settings, const HvpCandidate& can
 
 HvpMeasurement measure_hvp(const config::Settings& settings, const HvpCandidate& candidate) {
   return settings.runtime.dtype == config::Precision::kFloat64
-             ? measure<double>(settings, candidate)
-             : measure<float>(settings, candidate);
+             ? measure_forms<double>(settings, candidate)
+             : measure_forms<float>(settings, candidate);
 }
 
 Json to_json(const HvpMeasurement& measurement) {
@@ -97,4 +93,4 @@ Json to_json(const HvpMeasurement& measurement) {
           {"peak_memory_bytes", measurement.peak_memory_bytes}};
 }
 
-}  // namespace saddle::curvature
+}  // namespace saddle::bench

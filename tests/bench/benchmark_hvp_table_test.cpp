@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "curvature/benchmark_hvp.h"
+#include "bench/benchmark_hvp.h"
 
-namespace saddle::curvature {
+namespace saddle::bench {
 namespace {
 
 HvpRow measured_row(double tokens_per_second, int64_t peak_memory_bytes) {
@@ -30,7 +30,7 @@ TEST(HvpTableRows, OverNinetyPercentOfMemoryIsListedAndNotSelected) {
   ASSERT_EQ(table.rows.size(), 5U);
   EXPECT_FALSE(table.rows[0].over_memory);
   EXPECT_TRUE(table.rows[1].over_memory);
-  const std::string text = table_text(table, 1);
+  const std::string text = hvp_table(table, 1);
   EXPECT_THAT(text, ::testing::HasSubstr("30.0"));
   EXPECT_THAT(text, ::testing::HasSubstr("over 90% of memory"));
   EXPECT_THAT(text, ::testing::HasSubstr("killed"));
@@ -43,4 +43,4 @@ TEST(HvpTableRows, NothingIsSelectedIfAllExceedTheMemory) {
 }
 
 }  // namespace
-}  // namespace saddle::curvature
+}  // namespace saddle::bench
