@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "analysis/analyzed_run.h"
+#include "curvature/golden_batch.h"
 #include "model/safetensors.h"
 #include "support/run_program.h"
 

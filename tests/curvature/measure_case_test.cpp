@@ -34,9 +34,9 @@ struct SequenceGradients {
       const Vector zeros(static_cast<size_t>(gradient.layout().size()));
       golden::parameters_from_host(zeros, gradient);
       execution->set_batch(1, sequence.inputs.data(), sequence.targets.data());
-      execution->run_losses_and_gradients(Vector{1.0 / static_cast<double>(kContext)});
+      execution->run_losses_and_gradients(Vector{1.0 / static_cast<double>(kSmallContext)});
       const Vector all = backend::to_host<double>(small.context, execution->losses());
-      losses.push_back(std::accumulate(all.begin(), all.end(), 0.0) / kContext);
+      losses.push_back(std::accumulate(all.begin(), all.end(), 0.0) / kSmallContext);
       gradients.push_back(golden::parameters_to_host(gradient));
     }
   }
@@ -112,7 +112,7 @@ TEST(MeasuredCase, MatchesSumsOverSequences) {
     const CaseResult result = small.measure(data, options);
 
     EXPECT_EQ(result.blocks, 27);
-    EXPECT_EQ(result.targets, 27 * kContext);
+    EXPECT_EQ(result.targets, 27 * kSmallContext);
     EXPECT_EQ(result.parameters, small.weights.layout().size());
     expect_same(result.loss, single.loss(every(0, 27)));
     expect_same(result.gradient_norm, std::sqrt(dot(mean, mean)));
@@ -123,7 +123,7 @@ TEST(MeasuredCase, MatchesSumsOverSequences) {
       Vector noise = single.gradient(batch);
       EXPECT_EQ(sample.batch, k);
       EXPECT_EQ(sample.worker, 0);
-      EXPECT_EQ(sample.targets, static_cast<int64_t>(batch.size()) * kContext);
+      EXPECT_EQ(sample.targets, static_cast<int64_t>(batch.size()) * kSmallContext);
       expect_same(sample.loss, single.loss(batch));
       expect_same(sample.gradient_norm, std::sqrt(dot(noise, noise)));
       for (size_t j = 0; j < noise.size(); ++j) noise[j] -= mean[j];
@@ -143,7 +143,7 @@ TEST(MeasuredCase, MatchesSumsOverSequences) {
 
 TEST(MeasuredCase, TakesTheLocalBatchesOfEachWorker) {
   SmallCase<double> small;
-  small.settings.training.batch_tokens = 9 * kContext;
+  small.settings.training.batch_tokens = 9 * kSmallContext;
   const DataCase data(small.cache, small.settings, DataCaseKind::kSeen, 3);
   const SequenceGradients single(small, data);
   const Vector mean = single.gradient(every(0, 27));
@@ -156,7 +156,7 @@ TEST(MeasuredCase, TakesTheLocalBatchesOfEachWorker) {
     const NoiseResult& sample = result.noise[static_cast<size_t>(k)];
     EXPECT_EQ(sample.batch, k / 3);
     EXPECT_EQ(sample.worker, k % 3);
-    EXPECT_EQ(sample.targets, 3 * kContext);
+    EXPECT_EQ(sample.targets, 3 * kSmallContext);
     const auto batch = every(sample.batch * 9 + sample.worker, (sample.batch + 1) * 9, 3);
     Vector noise = single.gradient(batch);
     for (size_t j = 0; j < noise.size(); ++j) noise[j] -= mean[j];

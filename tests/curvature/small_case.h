@@ -10,7 +10,7 @@
 
 namespace saddle::curvature {
 
-inline constexpr int64_t kContext = 8;
+inline constexpr int64_t kSmallContext = 8;
 
 template <class T>
 struct SmallCase {
@@ -27,8 +27,8 @@ struct SmallCase {
   }
 
   static data::TokenCache make_cache(const config::Settings& settings) {
-    data::write_token_cache(settings.data.cache, data::random_ids(297 * kContext + 1, 61, 1),
-                            data::random_ids(24 * kContext + 4, 61, 2), 61);
+    data::write_token_cache(settings.data.cache, data::random_ids(297 * kSmallContext + 1, 61, 1),
+                            data::random_ids(24 * kSmallContext + 4, 61, 2), 61);
     return data::TokenCache(settings.data.cache);
   }
 

@@ -50,7 +50,8 @@ struct Study : curvature::SmallCase<float> {
     for (int64_t k = 0; k < data.batches(); ++k) {
       curvature::Microbatch batch;
       data.read_batch(k, 0, batch);
-      curvature::StoredMicrobatches stored(batch.inputs, batch.targets, kContext, 4);
+      curvature::StoredMicrobatches stored(batch.inputs, batch.targets, curvature::kSmallContext,
+                                           4);
       all.push_back(gradient(autocast, stored));
       for (size_t j = 0; j < mean.size(); ++j) {
         all.back()[j] = static_cast<float>(all.back()[j]) - static_cast<float>(mean[j]);
