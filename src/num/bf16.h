@@ -7,7 +7,7 @@
 namespace saddle::num {
 
 // The bfloat16 nearest to x, as a float. Infinity stays, NaN stays NaN (made quiet).
-inline constexpr float round_to_bf16(float x) {
+constexpr float round_to_bf16(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u;
   const uint32_t quiet_nan = (bits | 0x00400000u) & 0xffff0000u;

@@ -13,7 +13,7 @@ struct Dual {
   T v{};  // value
   T t{};  // tangent
 
-  constexpr Dual() = default;
+  Dual() = default;
   constexpr Dual(T value) : v(value) {}  // NOLINT: constants convert implicitly
   constexpr Dual(T value, T tangent) : v(value), t(tangent) {}
 

@@ -13,7 +13,7 @@ struct Jet {
   T d{};   // first derivative
   T dd{};  // second derivative
 
-  constexpr Jet() = default;
+  Jet() = default;
   constexpr Jet(T value) : v(value) {}  // NOLINT: constants convert implicitly
   constexpr Jet(T value, T first, T second) : v(value), d(first), dd(second) {}
 
@@ -45,7 +45,9 @@ struct NumberTraits<Jet<T>> {
   static constexpr int kPlanes = 3;
   using Plane = T;
   static constexpr T get(const Jet<T>& x, int p) { return p == 0 ? x.v : p == 1 ? x.d : x.dd; }
-  static constexpr void set(Jet<T>& x, int p, T plane) { (p == 0 ? x.v : p == 1 ? x.d : x.dd) = plane; }
+  static constexpr void set(Jet<T>& x, int p, T plane) {
+    (p == 0 ? x.v : p == 1 ? x.d : x.dd) = plane;
+  }
 };
 
 template <class T>

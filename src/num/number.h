@@ -1,5 +1,8 @@
 // The properties of a number type that operations use: how many planes it is stored in, the type of
 // one plane, its value. Number types: float, double, Dual<T> (num/dual.h), Jet<T> (num/jet.h).
+//
+// All functions of this room are constexpr: such functions nvcc compiles for the GPU as well
+// (--expt-relaxed-constexpr), without a mark of its own on each.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +30,10 @@ using Plane = std::conditional_t<std::is_const_v<S>,
                                  typename NumberTraits<std::remove_const_t<S>>::Plane>;
 
 // Only the value, the part that a branch may depend on.
-inline constexpr float value(float x) {
+constexpr float value(float x) {
   return x;
 }
-inline constexpr double value(double x) {
+constexpr double value(double x) {
   return x;
 }
 

@@ -14,7 +14,7 @@ namespace saddle::num {
 // The code computes 2^(n - 1) times the series of 2 exp(r), because 2^128 is not a float. The bits
 // of 2^(n - 1) are n + 126 in the exponent field; adding 1.5 * 2^23 to the float n + 126 moves the
 // integer into its lowest bits, without a conversion (which NaN would not survive).
-inline constexpr float exp(float x) {
+constexpr float exp(float x) {
   constexpr float kLowest = -87.3f;  // here n = -126, and 2^(n - 1) is stored as 0
   constexpr float kHighest = 89.0f;  // beyond the range of float: infinity
   const float below = x > kHighest ? kHighest : x;
@@ -34,7 +34,7 @@ inline constexpr float exp(float x) {
   return p * std::bit_cast<float>(exponent << 23);
 }
 
-inline constexpr double exp(double x) {
+constexpr double exp(double x) {
   constexpr double kLowest = -708.3;
   constexpr double kHighest = 710.0;
   const double below = x > kHighest ? kHighest : x;
@@ -61,28 +61,28 @@ inline constexpr double exp(double x) {
   return p * std::bit_cast<double>(exponent << 52);
 }
 
-inline constexpr float log(float x) {
+constexpr float log(float x) {
   return std::log(x);
 }
-inline constexpr double log(double x) {
+constexpr double log(double x) {
   return std::log(x);
 }
-inline constexpr float sqrt(float x) {
+constexpr float sqrt(float x) {
   return std::sqrt(x);
 }
-inline constexpr double sqrt(double x) {
+constexpr double sqrt(double x) {
   return std::sqrt(x);
 }
-inline constexpr float rsqrt(float x) {
+constexpr float rsqrt(float x) {
   return 1.0f / std::sqrt(x);
 }
-inline constexpr double rsqrt(double x) {
+constexpr double rsqrt(double x) {
   return 1.0 / std::sqrt(x);
 }
-inline constexpr float sigmoid(float x) {
+constexpr float sigmoid(float x) {
   return 1.0f / (1.0f + exp(-x));
 }
-inline constexpr double sigmoid(double x) {
+constexpr double sigmoid(double x) {
   return 1.0 / (1.0 + exp(-x));
 }
 
