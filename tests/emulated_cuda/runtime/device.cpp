@@ -91,6 +91,7 @@ Status Device::run_before(CUstream_st& stream, uint64_t number) {
 }
 
 Status Device::run_while(CUstream_st& stream, const std::function<bool()>& needed) {
+  if (stream.queue.empty() || !needed()) return {};
   const DeviceMemory::Open open(memory);
   while (!stream.queue.empty() && needed()) {
     Status status = run_next(stream);
@@ -102,8 +103,7 @@ Status Device::run_while(CUstream_st& stream, const std::function<bool()>& neede
 Status Device::finish(cudaStream_t stream) {
   CUstream_st* found = nullptr;
   Status status = find(stream, &found);
-  if (!status.ok()) return status;
-  if (found != &default_stream_ && found->queue.empty()) return {};
+  if (!status.ok() || is_idle()) return status;
   const DeviceMemory::Open open(memory);
   if (found == &default_stream_) {  // waits for the streams that follow it even when it is empty
     for (CUstream_st& other : streams_) {
@@ -123,6 +123,7 @@ Status Device::finish(const EventState& event) {
 }
 
 Status Device::finish_all() {
+  if (is_idle()) return {};
   const DeviceMemory::Open open(memory);
   std::vector<CUstream_st*> all{&default_stream_};
   for (CUstream_st& stream : streams_) all.push_back(&stream);
@@ -152,6 +153,12 @@ Status Device::advance(cudaStream_t stream) {
   if (!status.ok()) return status;
   if (found->queue.empty()) return check_damage();
   return {cudaErrorNotReady, "the stream has more to do"};
+}
+
+bool Device::is_idle() const {
+  return default_stream_.queue.empty() &&
+         std::all_of(streams_.begin(), streams_.end(),
+                     [](const CUstream_st& stream) { return stream.queue.empty(); });
 }
 
 Status Device::check_damage() {

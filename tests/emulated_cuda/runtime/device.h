@@ -118,6 +118,7 @@ class Device {
   Status run_next(CUstream_st& stream);
   Status run_before(CUstream_st& stream, uint64_t number);
   Status run_while(CUstream_st& stream, const std::function<bool()>& needed);
+  bool is_idle() const;
   Status check_damage();
   void drop_work();
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr size_t kAddresses = size_t{64} << 30;
 constexpr size_t kAlignment = 256;  // of cudaMalloc
+constexpr size_t kHugePage = size_t{2} << 20;
 constexpr char kUnwritten = static_cast<char>(0xff);
 
 size_t page_size() {
@@ -38,41 +40,54 @@ size_t rounded_up(size_t bytes, size_t unit) {
 }  // namespace
 
 DeviceMemory::DeviceMemory() : limit_(kMemoryLimit) {
-  void* base =
-      mmap(nullptr, kAddresses, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* base = mmap(nullptr, kAddresses + kHugePage, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) fail_mapping("no addresses for device memory");
-  base_ = static_cast<char*>(base);
+  mapped_ = static_cast<char*>(base);
+  base_ = mapped_ + (kHugePage - reinterpret_cast<uintptr_t>(mapped_) % kHugePage);
   hole_ = memfd_create("emulated device memory", MFD_CLOEXEC);
   if (hole_ < 0) fail_mapping("memfd_create");
 }
 
 DeviceMemory::~DeviceMemory() {
   unpoison(base_, taken_);
-  munmap(base_, kAddresses);
+  munmap(mapped_, kAddresses + kHugePage);
   close(hole_);
 }
 
 void* DeviceMemory::allocate(size_t bytes) {
   const size_t page = page_size();
   const size_t aligned = rounded_up(bytes, kAlignment);
-  const size_t page_bytes = rounded_up(aligned, page);
+  const bool huge = aligned >= kHugePage / 4;  // it then takes whole huge pages
+  const size_t page_bytes = rounded_up(aligned, huge ? kHugePage : page);
   if (bytes > limit_ || used_ + bytes > limit_) return nullptr;
-  if (taken_ + page_bytes + page > kAddresses) return nullptr;
-  char* const pages = base_ + taken_;
+  char* const pages = take_addresses(page_bytes);
+  if (pages == nullptr) return nullptr;
   if (mmap(pages, page_bytes, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
     fail_mapping("no memory");
   }
-  close_forever(pages + page_bytes, page);
+  madvise(pages, page_bytes, MADV_HUGEPAGE);  // opening and closing takes a time for each page
   std::memset(pages, kUnwritten, page_bytes);
   char* const begin = pages + page_bytes - aligned;
   poison(pages, static_cast<size_t>(begin - pages));
   poison(begin + bytes, aligned - bytes);
   if (!is_open()) mprotect(pages, page_bytes, PROT_NONE);
   allocations_[pages] = {begin, bytes, pages, page_bytes};
-  taken_ += page_bytes + page;
   used_ += bytes;
   return begin;
+}
+
+// Addresses that were never used, with a page behind them that stays closed; null if there are
+// none.
+char* DeviceMemory::take_addresses(size_t page_bytes) {
+  const size_t page = page_size();
+  const size_t begin = page_bytes < kHugePage ? taken_ : rounded_up(taken_, kHugePage);
+  if (begin + page_bytes + page > kAddresses) return nullptr;
+  if (begin > taken_) close_forever(base_ + taken_, begin - taken_);
+  close_forever(base_ + begin + page_bytes, page);
+  taken_ = begin + page_bytes + page;
+  return base_ + begin;
 }
 
 bool DeviceMemory::free(void* pointer) {
@@ -145,7 +160,8 @@ std::string DeviceMemory::damage() const {
     if (!is_unwritten(allocation.end(), end)) {
       return fmt::format("a write beyond the end of an allocation of {} bytes", allocation.bytes);
     }
-    if (!is_unwritten(pages, allocation.begin)) {
+    const char* const begin = allocation.begin;
+    if (!is_unwritten(begin - std::min<ptrdiff_t>(begin - pages, kAlignment), begin)) {
       return fmt::format("a write before the begin of an allocation of {} bytes", allocation.bytes);
     }
   }

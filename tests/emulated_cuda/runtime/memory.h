@@ -61,11 +61,13 @@ class DeviceMemory {
 
  private:
   const Allocation* last_before(const void* pointer) const;
+  char* take_addresses(size_t page_bytes);
   void protect(int protection);
   void close_forever(char* begin, size_t bytes);
 
-  char* base_ = nullptr;
-  size_t taken_ = 0;  // of the addresses, from base_
+  char* mapped_ = nullptr;
+  char* base_ = nullptr;  // in it, aligned to a huge page
+  size_t taken_ = 0;      // of the addresses, from base_
   size_t used_ = 0;
   size_t limit_;
   int open_ = 0;

@@ -7,11 +7,16 @@
 namespace emulated {
 namespace {
 
-// The same call in the source. The text of the file: two sources may have their own copies of it.
+// The texts are compared too: two sources may have their own copies of one.
+bool same_text(const char* a, const char* b) {
+  return a == b || std::strcmp(a, b) == 0;
+}
+
+// The same call in the source.
 bool same_call(const Wait& a, const Wait& b) {
   return a.kind == b.kind && a.where.line() == b.where.line() &&
-         a.where.column() == b.where.column() && std::strcmp(a.what, b.what) == 0 &&
-         std::strcmp(a.where.file_name(), b.where.file_name()) == 0;
+         a.where.column() == b.where.column() && same_text(a.what, b.what) &&
+         same_text(a.where.file_name(), b.where.file_name());
 }
 
 // Whether the lanes of `mask` in the warp [begin, begin + count) wait for exactly each other.
