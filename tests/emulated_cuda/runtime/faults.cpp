@@ -8,6 +8,13 @@
 
 #include "runtime/block.h"
 
+#if defined(SADDLE_THREAD_SANITIZER)
+// The handler below makes text, which is fine for a process that dies.
+extern "C" const char* __tsan_default_options() {
+  return "report_signal_unsafe=0";
+}
+#endif
+
 namespace emulated {
 namespace {
 
