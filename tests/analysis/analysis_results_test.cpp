@@ -8,7 +8,6 @@
 #include "model/parameters.h"
 #include "model/weights_file.h"
 #include "support/expect_error.h"
-#include "support/test_context.h"
 
 namespace saddle::analysis {
 namespace {
@@ -127,7 +126,7 @@ TEST_F(AnalysisResults, BeforeTheFirstResultOtherSettingsMayBeChosen) {
 TEST_F(AnalysisResults, AnAliasGivesThePlaceInTheRun) {
   const Path bare = run_.directory / "bare.safetensors";
   {
-    backend::Context context = test_context(1);
+    backend::Context context(1);
     backend::Arena<float> weights(context, model::Parameters(run_.settings.model).layout, 1);
     model::load_weights<float>(run_.run() / "epoch-005.safetensors", run_.settings.model, weights);
     model::save_weights<float>(bare, weights, 0, {});
