@@ -82,10 +82,11 @@ struct CountRow {
   }
 };
 
+// A body of this test alone has no kernel on other devices.
 TEST(Rows, AreVisitedOnceOnAnyNumberOfThreads) {
   for (const int threads : {1, 2, 3}) {
     for (const int64_t rows : {0, 1, 7, 8, 9, 100}) {
-      Context context = test_context(threads);
+      Context context(threads);
       const Tensor<int32_t> visits(context, 3, rows, 1);
       for_rows(context, {"count", 3, rows, 1, 4}, CountRow{visits.view()});
       for_large_rows(context, {"count", 3, rows, 1, 4}, CountRow{visits.view()});
@@ -97,7 +98,7 @@ TEST(Rows, AreVisitedOnceOnAnyNumberOfThreads) {
 }
 
 TEST(Rows, AreNotVisitedWhileMeasuring) {
-  Context context = test_context(2);
+  Context context(2);
   const Tensor<int32_t> visits(context, 3, 5, 1);
   context.reserve_scratch([&] {
     for_rows(context, {"count", 3, 5, 1, 4}, CountRow{visits.view()});

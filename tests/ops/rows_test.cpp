@@ -103,9 +103,9 @@ TEST(SwiGlu, IsFiniteFarFromZero) {
   }
   swiglu_forward<Jet<float>>(context, gate, up, a);
   for (const float x : numbers_of<Jet<float>>(context, a)) EXPECT_TRUE(std::isfinite(x));
-  EXPECT_EQ(a.view().row(0, 0).load(0).v, 1000);
-  EXPECT_EQ(a.view().row(0, 0).load(0).d, 1);
-  EXPECT_EQ(a.view().row(0, 0).load(1).v, 0);
+  EXPECT_EQ(number_at<num::Jet<float>>(context, a, 0, 0, 0).v, 1000);
+  EXPECT_EQ(number_at<num::Jet<float>>(context, a, 0, 0, 0).d, 1);
+  EXPECT_EQ(number_at<num::Jet<float>>(context, a, 0, 0, 1).v, 0);
 }
 
 TEST(Rope, TablesAreRoundedOnce) {
@@ -116,8 +116,8 @@ TEST(Rope, TablesAreRoundedOnce) {
     for (int64_t i = 0; i < 32; ++i) {
       const long double angle = t * std::pow(10000.0L, -static_cast<long double>(i) / 32);
       // Half a unit of a float, and the error of a double angle up to 1023.
-      EXPECT_NEAR(cos.view().row(0, t).load(i), std::cos(angle), 3.1e-8) << t << " " << i;
-      EXPECT_NEAR(sin.view().row(0, t).load(i), std::sin(angle), 3.1e-8) << t << " " << i;
+      EXPECT_NEAR(number_at<float>(context, cos, 0, t, i), std::cos(angle), 3.1e-8) << t << " " << i;
+      EXPECT_NEAR(number_at<float>(context, sin, 0, t, i), std::sin(angle), 3.1e-8) << t << " " << i;
     }
   }
 }
@@ -220,7 +220,7 @@ TEST(Elementwise, FillsAndCopiesEveryPlane) {
     std::fill(expected.begin(), expected.begin() + static_cast<int64_t>(size), 2.5);
     return expected;
   }());
-  EXPECT_EQ(y.view().row(1, 2).load(0).t, x.view().row(1, 2).load(0).t);
+  EXPECT_EQ(number_at<num::Dual<double>>(context, y, 1, 2, 0).t, number_at<num::Dual<double>>(context, x, 1, 2, 0).t);
 }
 
 TEST(Elementwise, SubtractsEveryPlane) {
@@ -260,9 +260,9 @@ TEST(Embedding, AddsRepeatedTokensInTheOrderOfTheRows) {
     embedding_adjoint<float>(*context, tokens, dy, dtable);
     results.push_back(numbers_of<float>(*context, dtable));
     float expected = 0;
-    for (int i = 0; i < 200; i += 2) expected += dy.view().row(0, i).load(149);
-    EXPECT_EQ(dtable.view().row(0, 0).load(149), expected);
-    EXPECT_EQ(dtable.view().row(0, 2).load(149), 0);
+    for (int i = 0; i < 200; i += 2) expected += number_at<float>(*context, dy, 0, i, 149);
+    EXPECT_EQ(number_at<float>(*context, dtable, 0, 0, 149), expected);
+    EXPECT_EQ(number_at<float>(*context, dtable, 0, 2, 149), 0);
   }
   EXPECT_EQ(results[0], results[1]);
 }
@@ -307,7 +307,7 @@ TEST(Reduce, SeesEveryNonFiniteNumber) {
         -std::numeric_limits<float>::infinity()}) {
     for (const int64_t place : {0, 4095, 4096, 9000}) {
       const auto x = random_tensor<float>(context, 2, 1, 9001, 1);
-      x.view().row(1, 0).store(place, bad);
+      set_number<float>(context, x.view(), 1, 0, place, bad);
       const auto squares = read_sum_of_squares<float>(context, x);
       EXPECT_TRUE(std::isfinite(squares[0]));
       EXPECT_FALSE(std::isfinite(squares[1])) << bad << " at " << place;

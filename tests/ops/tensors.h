@@ -54,4 +54,26 @@ void set_values(Context& context, View<S> view, const std::vector<Plane<S>>& val
   backend::copy_from_host<S>(context, values.data(), 0, view);
 }
 
+// One number of a view, read from the device.
+template <class S>
+S number_at(Context& context, View<const S> view, int64_t worker, int64_t row, int64_t col) {
+  const View<const S> one = view.worker_range(worker, 1).row_range(row, 1).column_range(col, 1);
+  S number{};
+  for (int p = 0; p < num::kPlanes<S>; ++p) {
+    Plane<S> plane{};
+    backend::copy_to_host<S>(context, one, p, &plane);
+    num::NumberTraits<S>::set(number, p, plane);
+  }
+  return number;
+}
+
+// Writes one value.
+template <class T>
+void set_number(Context& context, View<T> view, int64_t worker, int64_t row, int64_t col,
+                T value) {
+  backend::copy_from_host<T>(
+      context, &value, 0,
+      view.worker_range(worker, 1).row_range(row, 1).column_range(col, 1));
+}
+
 }  // namespace saddle::ops
