@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats every C++ file in place; with --check only names the files that differ.
+# Formats every C++ and CUDA file in place; with --check only names the files that differ.
 #
 #   scripts/format.sh [--check]
 set -euo pipefail
@@ -15,5 +15,5 @@ command -v clang-format >/dev/null || {
   echo "format.sh: clang-format is missing; scripts/install-packages.sh --lint installs it" >&2
   exit 1
 }
-find src apps tests bench -type f \( -name '*.h' -o -name '*.cpp' \) -print0 |
+find src apps tests bench -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 |
   xargs -0 --no-run-if-empty clang-format --style=file "${mode[@]}"

@@ -3,8 +3,8 @@
 #
 #   scripts/test.sh [--all] [--jobs N] [--minutes M]
 #     --all        also runs every test, except those on a real Slurm, under the address and
-#                  undefined-behaviour sanitizers, those of the loader and the trainer under the
-#                  thread sanitizer, and the numerical tests again without the instructions that this
+#                  undefined-behaviour sanitizers, those of the loader, the trainer and the emulated
+#                  CUDA under the thread sanitizer, and the numerical tests again without the instructions that this
 #                  processor has beyond AVX2
 #     --jobs N     compile and test with N jobs (default: one per core)
 #     --minutes M  stop and fail when everything together takes longer (default: 60)
@@ -84,8 +84,9 @@ if $all; then
   # simulated answers.
   run_preset asan-ubsan "" -LE '^slurm$'
   # libgomp is not instrumented and its barriers look like races, so its loops run on one thread here.
-  # This tests the threads of the loader and the trainer.
-  OMP_NUM_THREADS=1 run_preset tsan "data_tests train_tests" -L '^(data|train)$'
+  # This tests the threads of the loader and the trainer, and that races in kernels are found.
+  OMP_NUM_THREADS=1 run_preset tsan "data_tests train_tests emulated_cuda_tests" \
+    -L '^(data|train|emulated_cuda)$'
   # The release build is for this processor; tolerances must also hold on those with only AVX2.
   if grep -qw avx512f /proc/cpuinfo; then
     run_preset portable \

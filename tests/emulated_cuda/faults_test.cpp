@@ -61,6 +61,37 @@ TEST_F(Faults, MissingBarrierIsARaceAndGivesNan) {
   EXPECT_TRUE(std::isnan(run()));
 }
 
+// Only the thread sanitizer can tell: the threads of a warp do not run ahead of a shuffle here.
+TEST_F(Faults, SharingWithoutABarrierIsARace) {
+  const auto run = [this] {
+    DeviceVector<float> out(64);
+    share_before_shuffle(out.data(), stream_);
+    stream_.wait();
+    return out.to_host()[5];
+  };
+  if (kThreadSanitizer) return expect_race("faults.cu", run);
+  EXPECT_EQ(run(), 4);
+}
+
+TEST_F(Faults, SharingBeforeABarrierOfTheWarpIsNone) {
+  DeviceVector<float> out(64);
+  share_before_warp_barrier(out.data(), stream_);
+  stream_.wait();
+  EXPECT_EQ(out.to_host()[5], 4);
+}
+
+TEST_F(Faults, UsingSharedMemoryAgainWithoutABarrierIsARace) {
+  const auto run = [this] {
+    DeviceVector<float> x(std::vector<float>(64, 1.0f));
+    DeviceVector<float> out(2);
+    sum_twice_without_barrier(x.data(), out.data(), stream_);
+    stream_.wait();
+    return out.to_host();
+  };
+  if (kThreadSanitizer) return expect_race("faults.cu", run);
+  EXPECT_EQ(run(), (std::vector<float>{64, 128}));
+}
+
 TEST_F(Faults, BlocksThatWriteTheSameAreARaceAndDependOnTheOrder) {
   const auto run = [this] {
     DeviceVector<float> out(1);
@@ -99,6 +130,14 @@ TEST_F(Faults, TakingFromALaneThatIsNotThere) {
   expect_failure({"absent_lane_kernel()",
                   "threads 0 to 15 at __shfl_sync of lanes 0xffff (faults.cu:",
                   "which leave its source 20 out"});
+}
+
+TEST_F(Faults, TooMuchSharedMemory) {
+  DeviceVector<float> out(64);
+  ask_for_much_shared(out.data(), stream_);
+  expect_failure({"much_shared_kernel(float*)",
+                  "the shared array \"more\" of 16384 bytes does not fit "
+                  "the 49152 bytes that the launch has"});
 }
 
 TEST_F(Faults, WorkAfterAFailureIsRightAgain) {

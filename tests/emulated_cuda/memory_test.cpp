@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "emulated_cuda/device_vector.h"
-#include "emulated_cuda/expect_written.h"
 #include "emulated_cuda/kernels/small.h"
+#include "emulated_cuda/written.h"
 #include "support/expect_error.h"
 
 namespace saddle {

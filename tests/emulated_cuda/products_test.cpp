@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "emulated_cuda/expect_written.h"
 #include "emulated_cuda/library_product.h"
+#include "emulated_cuda/written.h"
 #include "num/bf16.h"
 #include "support/expect_error.h"
 

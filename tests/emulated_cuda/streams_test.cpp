@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <memory>
+#include <thread>
 
 #include "emulated_cuda/device_vector.h"
 #include "emulated_cuda/kernels/small.h"
@@ -148,6 +149,24 @@ TEST_F(Streams, QueriesGoOnStepByStep) {
   EXPECT_GE(milliseconds, 0);
   must(cudaEventDestroy(begin));
   must(cudaEventDestroy(end));
+}
+
+TEST_F(Streams, OfSeveralThreadsOfTheHost) {
+  std::vector<std::thread> threads;
+  std::vector<float> found(3);
+  for (size_t t = 0; t < found.size(); ++t) {
+    threads.emplace_back([this, t, &found] {
+      DeviceVector<float> y(kCount);
+      const Stream own;
+      for (int i = 0; i < 10; ++i) {
+        scale(x_.data(), y.data(), static_cast<float>(t), kCount, own);
+        own.wait();
+      }
+      found[t] = y.to_host()[7];
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(found, (std::vector<float>{0, 3, 6}));
 }
 
 TEST_F(Streams, UnknownStreamsAndEventsAreRefused) {

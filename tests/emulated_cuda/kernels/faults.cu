@@ -39,6 +39,42 @@ __global__ void absent_lane_kernel() {
   if (threadIdx.x % 32 < 16) __shfl_sync(0x0000ffffu, 1.0f, 20);
 }
 
+template <bool kBarrier>
+__global__ void share_kernel(float* out) {
+  SADDLE_SHARED(float, numbers, kFaultThreads);
+  numbers[threadIdx.x] = static_cast<float>(threadIdx.x);
+  if (kBarrier) {
+    __syncwarp();
+  } else {
+    __shfl_xor_sync(0xffffffffu, 1.0f, 1);
+  }
+  out[threadIdx.x] = numbers[threadIdx.x ^ 1];
+}
+
+__device__ float sum_without_last_barrier(float x) {
+  SADDLE_SHARED(float, parts, 2);
+  const float sum = warp_sum(x);
+  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = sum;
+  __syncthreads();
+  return parts[0] + parts[1];
+}
+
+__global__ void sum_twice_kernel(const float* x, float* out) {
+  const float once = sum_without_last_barrier(x[threadIdx.x]);
+  const float twice = sum_without_last_barrier(2 * x[threadIdx.x]);
+  if (threadIdx.x == 0) {
+    out[0] = once;
+    out[1] = twice;
+  }
+}
+
+__global__ void much_shared_kernel(float* out) {
+  SADDLE_DYNAMIC_SHARED(float, some);
+  SADDLE_SHARED(float, more, 4096);
+  some[threadIdx.x] = more[threadIdx.x] = 1;
+  out[threadIdx.x] = some[threadIdx.x] + more[threadIdx.x];
+}
+
 __global__ void write_behind_shared_kernel(float* out) {
   SADDLE_SHARED(float, eight, 8);
   if (threadIdx.x < 8) eight[threadIdx.x] = 1;
@@ -88,6 +124,22 @@ void return_before_barrier(cudaStream_t stream) {
 
 void take_from_absent_lane(cudaStream_t stream) {
   launch(1, kFaultThreads, 0, stream, absent_lane_kernel);
+}
+
+void share_before_shuffle(float* out, cudaStream_t stream) {
+  launch(1, kFaultThreads, 0, stream, share_kernel<false>, out);
+}
+
+void share_before_warp_barrier(float* out, cudaStream_t stream) {
+  launch(1, kFaultThreads, 0, stream, share_kernel<true>, out);
+}
+
+void sum_twice_without_barrier(const float* x, float* out, cudaStream_t stream) {
+  launch(1, kFaultThreads, 0, stream, sum_twice_kernel, x, out);
+}
+
+void ask_for_much_shared(float* out, cudaStream_t stream) {
+  launch(1, kFaultThreads, 40 << 10, stream, much_shared_kernel, out);
 }
 
 void write_behind_shared(float* out, cudaStream_t stream) {

@@ -23,6 +23,18 @@ void return_before_barrier(cudaStream_t stream);
 // A shuffle whose source takes no part.
 void take_from_absent_lane(cudaStream_t stream);
 
+// out[t] = the number that thread t ^ 1 has put into shared memory before a shuffle, which does not
+// order memory, or before a barrier of the warp, which does.
+void share_before_shuffle(float* out, cudaStream_t stream);
+void share_before_warp_barrier(float* out, cudaStream_t stream);
+
+// out[0] = the sum of x over 64 numbers, out[1] = twice that, through the same shared memory
+// without a barrier between the two.
+void sum_twice_without_barrier(const float* x, float* out, cudaStream_t stream);
+
+// 40 KiB of dynamic and 16 KiB of static shared memory.
+void ask_for_much_shared(float* out, cudaStream_t stream);
+
 // Writes a number behind a shared array of 8.
 void write_behind_shared(float* out, cudaStream_t stream);
 

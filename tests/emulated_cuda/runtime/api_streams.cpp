@@ -114,8 +114,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   return device().call_outside_capture("cudaEventQuery", [&](Device& self) {
     Status status = emulated::find_event(self, event);
+    if (!status.ok()) return status;
     const emulated::EventState& state = *event->state;
-    if (!status.ok() || state.completed >= state.recorded) return status;
+    if (state.completed >= state.recorded) return status;
     status = self.advance(state.stream);
     return state.completed >= state.recorded ? Status{} : status;
   });
@@ -139,8 +140,9 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   });
 }
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return device().call([&](Device& self) { return self.begin_capture(stream, mode); });
+// Every mode is as strict as cudaStreamCaptureModeGlobal.
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  return device().call([&](Device& self) { return self.begin_capture(stream); });
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {

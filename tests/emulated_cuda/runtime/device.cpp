@@ -206,7 +206,7 @@ bool Device::captures() const {
                      [](const CUstream_st& stream) { return stream.capturing; });
 }
 
-Status Device::begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+Status Device::begin_capture(cudaStream_t stream) {
   CUstream_st* found = nullptr;
   Status status = find(stream, &found);
   if (!status.ok()) return status;
@@ -218,7 +218,6 @@ Status Device::begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   }
   found->capturing = true;
   found->capture_broken = false;
-  found->capture_mode = mode;
   return {};
 }
 

@@ -44,7 +44,6 @@ struct CUstream_st {
   bool destroyed = false;       // but not empty yet
   bool capturing = false;
   bool capture_broken = false;
-  cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
   std::vector<emulated::Operation> captured;
 };
 
@@ -93,7 +92,7 @@ class Device {
   Status record(cudaStream_t stream, std::shared_ptr<EventState> event);
   Status wait(cudaStream_t stream, std::shared_ptr<EventState> event);
 
-  Status begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode);
+  Status begin_capture(cudaStream_t stream);
   Status end_capture(cudaStream_t stream, std::vector<Operation>* operations);
   bool captures() const;
 
