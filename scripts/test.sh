@@ -4,8 +4,8 @@
 #   scripts/test.sh [--all] [--jobs N] [--minutes M]
 #     --all        also runs every test, except those on a real Slurm, under the address and
 #                  undefined-behaviour sanitizers, those of the loader, the trainer and the emulated
-#                  CUDA under the thread sanitizer, and the numerical tests again without the instructions that this
-#                  processor has beyond AVX2
+#                  CUDA under the thread sanitizer, and the numerical tests again without the
+#                  instructions that this processor has beyond AVX2
 #     --jobs N     compile and test with N jobs (default: one per core)
 #     --minutes M  stop and fail when everything together takes longer (default: 60)
 #
