@@ -226,6 +226,9 @@ TEST_F(Faults, FullStack) {
 }
 
 TEST_F(Faults, HostAccessToDeviceMemory) {
+  DeviceVector<float> fresh(1);
+  EXPECT_DEATH(fresh.data()[0] = 2,
+               "host code accesses device memory: byte 0 of an allocation of 4 bytes");
   DeviceVector<float> x(std::vector<float>(64, 1.0f));
   EXPECT_DEATH(std::exit(x.data()[3] == 1.0f ? 0 : 1),
                "host code accesses device memory: byte 12 of an allocation of 256 bytes");

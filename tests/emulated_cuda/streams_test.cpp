@@ -119,14 +119,21 @@ TEST_F(Streams, MissingOrderShowsInSomeOrderOfStreams) {
   }
 }
 
-TEST_F(Streams, TheDefaultStreamWaitsForThoseThatFollowIt) {
-  cudaStream_t follower = nullptr;
-  must(cudaStreamCreate(&follower));
-  scale(x_.data(), y_.data(), 2, kCount, follower);
+TEST_F(Streams, TheDefaultStreamWaitsForThoseThatFollowItAndTheyForIt) {
+  cudaStream_t first = nullptr;
+  cudaStream_t second = nullptr;
+  must(cudaStreamCreate(&first));
+  must(cudaStreamCreate(&second));
+  scale(x_.data(), y_.data(), 2, kCount, first);
   scale(y_.data(), y_.data(), 2, kCount, nullptr);
-  scale(y_.data(), y_.data(), 2, kCount, follower);
-  EXPECT_THAT(y_.to_host(), Each(24.0f));  // cudaMemcpy uses the default stream
-  must(cudaStreamDestroy(follower));
+  scale(y_.data(), y_.data(), 2, kCount, second);
+  copy_to_host(y_, second);
+  must(cudaStreamSynchronize(second));
+  EXPECT_THAT(host_, Each(24.0f));
+  scale(y_.data(), y_.data(), 2, kCount, first);
+  EXPECT_THAT(y_.to_host(), Each(48.0f));  // cudaMemcpy uses the default stream
+  must(cudaStreamDestroy(first));
+  must(cudaStreamDestroy(second));
 }
 
 TEST_F(Streams, QueriesGoOnStepByStep) {
