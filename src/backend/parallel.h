@@ -50,13 +50,11 @@ class FirstException {
 // itself if the loop is not shared.
 template <class Fn>
 void parallel_tasks(Context& context, int64_t count, Fn&& fn) {
-  if (!context.on_host() || context.is_lane()) {
-    for (int64_t i = 0; i < count; ++i) fn(context, i);
-    return;
-  }
-  const int threads = loop_threads(context, count);
+  const int threads = context.on_host() ? loop_threads(context, count) : 1;
+  FirstException first;
   if (threads <= 1) {
-    for (int64_t i = 0; i < count; ++i) fn(context, i);
+    for (int64_t i = 0; i < count; ++i) first.guard([&] { fn(context, i); });
+    first.rethrow();
     return;
   }
   context.begin_lanes();
@@ -65,7 +63,6 @@ void parallel_tasks(Context& context, int64_t count, Fn&& fn) {
     context.end_lanes();
     return;
   }
-  FirstException first;
 #pragma omp parallel num_threads(threads)
   {
     const ProfiledShare share(context.profile(), omp_get_thread_num());
@@ -83,11 +80,12 @@ void parallel_tasks(Context& context, int64_t count, Fn&& fn) {
 template <class Fn>
 void parallel_for(Context& context, int64_t count, Fn&& fn) {
   const int threads = loop_threads(context, count);
+  FirstException first;
   if (threads <= 1) {
-    for (int64_t i = 0; i < count; ++i) fn(i);
+    for (int64_t i = 0; i < count; ++i) first.guard([&] { fn(i); });
+    first.rethrow();
     return;
   }
-  FirstException first;
 #pragma omp parallel num_threads(threads)
   {
     const ProfiledShare share(context.profile(), omp_get_thread_num());

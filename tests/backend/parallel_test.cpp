@@ -20,11 +20,11 @@ TEST(Parallel, ExceptionsAreRethrownAfterTheLoop) {
       ++done;
     };
     expect_error(ErrorKind::kData, {"piece 0 is bad"}, [&] { parallel_for(context, 30, piece); });
-    if (threads > 1) {
-      EXPECT_EQ(done, 29);
-    }
+    EXPECT_EQ(done, 29) << threads << " threads";
+    done = 0;
     expect_error(ErrorKind::kData, {"piece 0 is bad"},
                  [&] { parallel_tasks(context, 30, [&](Context&, int64_t i) { piece(i); }); });
+    EXPECT_EQ(done, 29) << threads << " threads";
   }
 }
 
