@@ -105,6 +105,7 @@ struct Operation {
   const char* float_reason;
   std::vector<Sizes> more_cases;  // in addition to common_cases()
   void (*plain)(Plain<double>&);
+  void (*plain_float)(Plain<double>&);  // what it computes over float; mostly the same
   void (*plain_complex)(Plain<std::complex<double>>&);
   Cost (*forward_cost)(const Sizes&);
   Cost (*adjoint_cost)(const Sizes&);

@@ -16,6 +16,7 @@ struct Row {
   static constexpr bool kRealOnly = false;
   static std::vector<Sizes> more_cases() { return {}; }
   static Cost adjoint_cost(const Sizes&) { return {}; }
+  static constexpr void (*kPlainFloat)(Plain<double>&) = nullptr;  // null: the same as over double
   template <class S>
   static void prepare(Run<S>&) {}
   template <class S>
@@ -53,6 +54,7 @@ Operation row() {
           Op::kFloatReason,
           Op::more_cases(),
           &Op::template plain<double>,
+          Op::kPlainFloat != nullptr ? Op::kPlainFloat : &Op::template plain<double>,
           &Op::template plain<std::complex<double>>,
           &Op::forward_cost,
           &Op::adjoint_cost,

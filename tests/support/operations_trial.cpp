@@ -79,7 +79,7 @@ Values worker_part(const Values& values, int64_t workers, int64_t n) {
 template <class N>
 std::vector<std::vector<N>> plain_outputs(const Operation& operation, const Sizes& sizes,
                                           const std::vector<std::vector<N>>& in,
-                                          int64_t first_worker) {
+                                          int64_t first_worker, bool over_float) {
   const Slots slots = operation.outputs(sizes);
   const std::vector<double> weights = draw_weights(sizes, first_worker);
   std::vector<std::vector<N>> outputs(slots.size());
@@ -90,7 +90,7 @@ std::vector<std::vector<N>> plain_outputs(const Operation& operation, const Size
     plain.in = part_of(in, sizes.workers, n);
     for (const Slot& slot : slots) plain.out.emplace_back(slot.rows * slot.cols);
     if constexpr (std::is_same_v<N, double>) {
-      operation.plain(plain);
+      (over_float ? operation.plain_float : operation.plain)(plain);
     } else {
       operation.plain_complex(plain);
     }
@@ -101,9 +101,10 @@ std::vector<std::vector<N>> plain_outputs(const Operation& operation, const Size
   return outputs;
 }
 
-template Values plain_outputs<double>(const Operation&, const Sizes&, const Values&, int64_t);
+template Values plain_outputs<double>(const Operation&, const Sizes&, const Values&, int64_t, bool);
 template std::vector<std::vector<std::complex<double>>> plain_outputs<std::complex<double>>(
-    const Operation&, const Sizes&, const std::vector<std::vector<std::complex<double>>>&, int64_t);
+    const Operation&, const Sizes&, const std::vector<std::vector<std::complex<double>>>&, int64_t,
+    bool);
 
 template <class S>
 Trial<S>::Trial(Context& context, const Operation& operation, const Sizes& sizes,

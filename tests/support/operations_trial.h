@@ -31,11 +31,12 @@ Values weights_as_adjoints(const std::vector<double>& weights, int64_t rows);
 // The part of worker n.
 Values worker_part(const Values& values, int64_t workers, int64_t n);
 
-// The operation in plain loops for all workers, over N = double or complex.
+// The operation in plain loops for all workers, over N = double or complex; `over_float`: what it
+// computes over planes of float.
 template <class N>
 std::vector<std::vector<N>> plain_outputs(const Operation& operation, const Sizes& sizes,
                                           const std::vector<std::vector<N>>& in,
-                                          int64_t first_worker = 0);
+                                          int64_t first_worker = 0, bool over_float = false);
 
 struct TrialOptions {
   int64_t first_worker = 0;
