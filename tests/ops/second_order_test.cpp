@@ -179,43 +179,44 @@ TYPED_TEST(SecondOrder, Attention) {
   expect_terms(this->forms(), terms_of<T>(context, o, d_o), kTolerance<T>);
 }
 
-// Under autocast the probabilities that multiply the values are rounded, with derivative 1.
+// Under autocast the probabilities that multiply the values are rounded, with derivative 1; there
+// is no rounding in double.
 TYPED_TEST(SecondOrder, AttentionWithRoundedProbabilities) {
-  if constexpr (std::is_same_v<TypeParam, float>) {
-    Context& context = this->context_;
-    const AttentionShape shape{
-        .sequences = 1, .positions = 20, .heads = 1, .head_size = 8, .round_probabilities = true};
-    const Moving<float> q(context, 20, 8, 1), k(context, 20, 8, 2), v(context, 20, 8, 3);
-    const auto d_o = random_tensor<float>(context, 1, 20, 8, 4);
-    const Tensor<float> o_t(context, kDirections, 20, 8);
-    attention_second_order<float>(context, shape, q.value, k.value, v.value, d_o, q.tangents,
-                                  k.tangents, v.tangents, o_t.view(), this->forms_);
+  using T = TypeParam;
+  Context& context = this->context_;
+  const AttentionShape shape{
+      .sequences = 1, .positions = 20, .heads = 1, .head_size = 8, .round_probabilities = true};
+  const Moving<T> q(context, 20, 8, 1), k(context, 20, 8, 2), v(context, 20, 8, 3);
+  const auto d_o = random_tensor<T>(context, 1, 20, 8, 4);
+  const Tensor<T> o_t(context, kDirections, 20, 8);
+  attention_second_order<T>(context, shape, q.value, k.value, v.value, d_o, q.tangents, k.tangents,
+                            v.tangents, o_t.view(), this->forms_);
 
-    // Over jets of float, where only values are rounded.
-    const auto jets = [&](const Moving<float>& moving) {
-      Tensor<Jet<float>> all(context, kDirections, 20, 8);
-      copy<float>(context, moving.value.view().repeat(kDirections), all.view().plane(0));
-      copy<float>(context, moving.tangents.view(), all.view().plane(1));
-      return all;
-    };
-    const Tensor<Jet<float>> s(context, kDirections, 20, 20), o(context, kDirections, 20, 8);
-    attention_scores_forward<Jet<float>>(context, shape, jets(q), jets(k), s.view());
-    causal_softmax_forward<Jet<float>>(context, shape, s.view(), s.view());
-    round_bf16<Jet<float>>(context, s.view(), s.view());
-    attention_values_forward<Jet<float>>(context, shape, s.view(), jets(v), o.view());
-    const std::vector<float> expected = numbers_of<float>(context, o.view().plane(1));
-    EXPECT_LT(relative_difference(numbers_of<float>(context, o_t.view()), expected), 1e-5);
-    const std::vector<float> second = numbers_of<float>(context, o.view().plane(2));
-    const std::vector<float> adjoint = numbers_of<float>(context, d_o.view());
-    // The adjoint does not round do v^T, which multiplies the softmax's part, so both sides are the
-    // same sums in a different order.
-    std::vector<double> terms(kDirections);
-    for (size_t i = 0; i < second.size(); ++i) {
-      terms[i / adjoint.size()] +=
-          static_cast<double>(second[i]) * static_cast<double>(adjoint[i % adjoint.size()]);
-    }
-    expect_terms(this->forms(), terms, 1e-5);
+  // Over jets of T, because only values of float are rounded.
+  const auto jets = [&](const Moving<T>& moving) {
+    Tensor<Jet<T>> all(context, kDirections, 20, 8);
+    copy<T>(context, moving.value.view().repeat(kDirections), all.view().plane(0));
+    copy<T>(context, moving.tangents.view(), all.view().plane(1));
+    return all;
+  };
+  const Tensor<Jet<T>> s(context, kDirections, 20, 20), o(context, kDirections, 20, 8);
+  attention_scores_forward<Jet<T>>(context, shape, jets(q), jets(k), s.view());
+  causal_softmax_forward<Jet<T>>(context, shape, s.view(), s.view());
+  if constexpr (std::is_same_v<T, float>) round_bf16<Jet<T>>(context, s.view(), s.view());
+  attention_values_forward<Jet<T>>(context, shape, s.view(), jets(v), o.view());
+  const std::vector<T> expected = numbers_of<T>(context, o.view().plane(1));
+  // Both sides are the same sums in a different order: the adjoint does not round do v^T, which
+  // multiplies the softmax's part.
+  const double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-12;
+  EXPECT_LT(relative_difference(numbers_of<T>(context, o_t.view()), expected), tolerance);
+  const std::vector<T> second = numbers_of<T>(context, o.view().plane(2));
+  const std::vector<T> adjoint = numbers_of<T>(context, d_o.view());
+  std::vector<double> terms(kDirections);
+  for (size_t i = 0; i < second.size(); ++i) {
+    terms[i / adjoint.size()] +=
+        static_cast<double>(second[i]) * static_cast<double>(adjoint[i % adjoint.size()]);
   }
+  expect_terms(this->forms_, terms, tolerance);
 }
 
 // More rows than one chunk holds, more columns than one tile, one ignored target.
