@@ -218,17 +218,18 @@ TEST(Head, MeasuredScratchSuffices) {
   }
 }
 
-// Each tile in turn holds the largest logit, and the exponentials of the others underflow.
+// Each tile in turn holds the largest logit, and the exponentials of the others underflow. Relative
+// to any other shift, e^800 exceeds the range of double.
 TEST(Head, TilesWithVeryDifferentLogitsAreMergedCorrectly) {
   Context context = test_context(1);
   constexpr int64_t kPieces = 3 * kHeadColumns;
   const Tensor<float> x(context, 1, 3, 1), table(context, 1, kPieces, 1), losses(context, 1, 3, 1),
       dx(context, 1, 3, 1), dtable(context, 1, kPieces, 1);
   const Tensor<int32_t> targets(context, 1, 3, 1);
-  // With x = 1 the logits are -300 in the first tile, 0 in the second, 300 in the last.
+  // With x = 1 the logits are -400 in the first tile, 0 in the second, 400 in the last.
   std::vector<float> pieces(kPieces);
   for (int64_t v = 0; v < kPieces; ++v) {
-    pieces[v] = 300.0f * static_cast<float>(v / kHeadColumns - 1);
+    pieces[v] = 400.0f * static_cast<float>(v / kHeadColumns - 1);
   }
   set_values<float>(context, table.view(), pieces);
   set_values<float>(context, x.view(), {1, -1, 0});
@@ -238,7 +239,7 @@ TEST(Head, TilesWithVeryDifferentLogitsAreMergedCorrectly) {
   const auto found = numbers_of<float>(context, losses);
   const double columns = static_cast<double>(kHeadColumns);
   // Two rows have a uniform distribution over the columns of one tile, the third over all columns;
-  // the spacing of floats at 300 is 3e-5.
+  // the spacing of floats at 400 is 3e-5.
   EXPECT_NEAR(found[0], std::log(columns), 1e-4);
   EXPECT_NEAR(found[1], std::log(columns), 1e-4);
   EXPECT_NEAR(found[2], std::log(3 * columns), 1e-6);
