@@ -46,8 +46,15 @@ TEST(TensorMemory, AccessElsewhereIsFound) {
   tree.write("src/backend/cpu/copy.cpp", call);
   tree.write("src/train/update.cpp", call);
   tree.write("apps/saddle/main.cpp", "view->device_data ();\n");
-  EXPECT_THAT(find_memory_access(tree.root()), ElementsAre(HasSubstr("apps/saddle/main.cpp:1: "),
-                                                           HasSubstr("src/train/update.cpp:2: ")));
+  tree.write("src/data/rows.cpp",
+             "const float* p = view.row(0, 1).data;\n"
+             "view.row(0, 1).store(3, 0.5f);\n"
+             "const auto span = views[0]->row (worker(n), 1);\n"
+             "const Json& line = table.row(std::min(0, 1));\n");
+  EXPECT_THAT(find_memory_access(tree.root()),
+              ElementsAre(HasSubstr("apps/saddle/main.cpp:1: "), HasSubstr("src/data/rows.cpp:1: "),
+                          HasSubstr("src/data/rows.cpp:2: "), HasSubstr("src/data/rows.cpp:3: "),
+                          HasSubstr("src/train/update.cpp:2: ")));
 }
 
 TEST(Scripts, AreAcceptedByBash) {
