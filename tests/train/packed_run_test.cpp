@@ -59,6 +59,19 @@ TEST(PackedResume, InTheMiddleOfACycleIsBitForBitTheSame) {
   compare_pieces(ring, {4, 5});
 }
 
+// Nothing is trained or evaluated on the subset, but the average is needed for the weights.
+TEST(PackedResume, OfAFinishedRunGivesTheSameResult) {
+  SmallRun reference, run;
+  for (SmallRun* each : {&reference, &run}) {
+    three_workers(each->settings);
+    ASSERT_TRUE(each->train().completed);
+  }
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_TRUE(run.train(resume_from("auto")).completed);
+    expect_same_run(run, reference);
+  }
+}
+
 TEST(PackedResume, RefusesAStateOfOtherWorkers) {
   SmallRun run;
   three_workers(run.settings);
