@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/stop.h"
 #include "config/load.h"
 #include "support/expect_error.h"
@@ -36,7 +37,10 @@ TEST(RunFiles, ContainTheSettingsAndTheEnvironment) {
 
 TEST(RunFiles, MetricsHaveALineForEachUpdateAndEvaluation) {
   const SmallRun run;
+  const Stopwatch watch;
   run.train();
+  const double duration = watch.seconds();
+  double last_seconds = 0;
   int64_t step = 0;
   int64_t epoch = 0;
   for (const Json& line : read_lines(run.file("metrics.jsonl"))) {
@@ -49,8 +53,11 @@ TEST(RunFiles, MetricsHaveALineForEachUpdateAndEvaluation) {
                                 "elapsed_tokens_per_second", "seconds"}) {
         EXPECT_GT(line.at(field).get<double>(), 0) << field;
       }
-      EXPECT_GE(line.at("tokens").get<double>() / line.at("seconds").get<double>(),
-                0.999 * line.at("elapsed_tokens_per_second").get<double>());
+      const double seconds = line.at("seconds");
+      EXPECT_DOUBLE_EQ(line.at("elapsed_tokens_per_second").get<double>(),
+                       line.at("tokens").get<double>() / seconds);
+      EXPECT_GT(seconds, last_seconds);
+      last_seconds = seconds;
     } else if (line.at("type") == "evaluation") {
       EXPECT_EQ(line.at("epoch"), ++epoch);
       EXPECT_EQ(line.at("step"), step);
@@ -62,6 +69,7 @@ TEST(RunFiles, MetricsHaveALineForEachUpdateAndEvaluation) {
   }
   EXPECT_EQ(step, 40);
   EXPECT_EQ(epoch, 10);
+  EXPECT_LT(last_seconds, duration);
 }
 
 TEST(RunFiles, MetricsEveryFewUpdatesAndAtTheEnd) {
@@ -77,7 +85,9 @@ TEST(RunFiles, MetricsEveryFewUpdatesAndAtTheEnd) {
 
 TEST(RunFiles, TheResultAndTheBestEvaluation) {
   const SmallRun run;
+  const Stopwatch watch;
   const TrainOutcome outcome = run.train();
+  const double duration = watch.seconds();
   const Json result = read_json(run.file("result.json"));
   const Json best = read_json(run.file("best.json"));
   double lowest = 1e9;
@@ -95,7 +105,12 @@ TEST(RunFiles, TheResultAndTheBestEvaluation) {
   for (const char* part : {"startup", "training", "evaluation", "checkpoints", "first_update"}) {
     EXPECT_GT(seconds.at(part).get<double>(), 0) << part;
   }
-  EXPECT_GT(result.at("tokens_per_second"), result.at("elapsed_tokens_per_second"));
+  const double training = seconds.at("training");
+  const double elapsed =
+      training + seconds.at("evaluation").get<double>() + seconds.at("checkpoints").get<double>();
+  EXPECT_DOUBLE_EQ(result.at("tokens_per_second").get<double>(), 270 * 8 / training);
+  EXPECT_DOUBLE_EQ(result.at("elapsed_tokens_per_second").get<double>(), 270 * 8 / elapsed);
+  EXPECT_LT(seconds.at("startup").get<double>() + elapsed, duration);
   // A run that learns: random ids are not uniform, and the loss begins near log(61) = 4.11.
   const auto lines = read_lines(run.file("metrics.jsonl"));
   EXPECT_NEAR(lines.front().at("loss").get<double>(), std::log(61), 0.1);
