@@ -154,6 +154,32 @@ TEST(Rope, RotatesCorrectlyAtEveryPosition) {
   EXPECT_GT(worst, 0);
 }
 
+// As for sequences shorter than the model's context: positions count from 0 in each of them.
+TEST(Rope, UsesTheBeginningOfALongerTable) {
+  Context context(1);
+  constexpr int64_t kPositions = 5;
+  const Tensor<double> cos(context, 1, 12, 1), sin(context, 1, 12, 1), x(context, 1, 15, 2);
+  rope_tables<double>(10000, cos, sin);  // one pair, which turns by 1 at each position
+  fill<double>(context, 1, x.view());
+  rope_forward<double>(context, {cos.view(), sin.view()}, kPositions, x.view());
+  for (int64_t m = 0; m < 15; ++m) {
+    const auto angle = static_cast<double>(m % kPositions);
+    EXPECT_NEAR(x.view().row(0, m).load(0), std::cos(angle) - std::sin(angle), 1e-15) << m;
+    EXPECT_NEAR(x.view().row(0, m).load(1), std::cos(angle) + std::sin(angle), 1e-15) << m;
+  }
+}
+
+TEST(Rope, RefusesATableThatIsTooShort) {
+  Context context(1);
+  const Tensor<double> cos(context, 1, 4, 1), sin(context, 1, 4, 1), x(context, 1, 10, 2);
+  expect_error(ErrorKind::kInternal, {"rope", "the table"}, [&] {
+    rope_forward<double>(context, {cos.view(), sin.view()}, 5, x.view());
+  });
+  expect_error(ErrorKind::kInternal, {"rope", "x"}, [&] {
+    rope_forward<double>(context, {cos.view(), sin.view()}, 4, x.view());
+  });
+}
+
 // The dot product of a rotated query and a rotated key depends only on their distance.
 TEST(Rope, DotProductsDependOnTheDistance) {
   Context context = test_context(1);
