@@ -185,6 +185,25 @@ TEST(Attention, MeasuredScratchSuffices) {
   EXPECT_EQ(context.memory().bytes_now, reserved);
 }
 
+// The exponentials are relative to the largest score: e^1000 would be infinite.
+TEST(CausalSoftmax, IsFiniteWhereverTheLargestScoreIs) {
+  Context context(1);
+  constexpr int64_t kKeys = 70;
+  const AttentionShape shape{.sequences = 1, .positions = kKeys, .heads = 1, .head_size = 2};
+  const Tensor<float> p(context, 1, kKeys, kKeys);
+  for (int64_t key = 0; key < kKeys; ++key) {
+    fill<float>(context, 0, p.view());
+    for (int64_t t = 0; t < kKeys; ++t) p.view().row(0, t).store(key, 1000);
+    causal_softmax_forward<float>(context, shape, p, p);
+    const std::vector<float> found = numbers_of<float>(p);
+    for (int64_t t = key; t < kKeys; ++t) {
+      for (int64_t k = 0; k < kKeys; ++k) {
+        ASSERT_EQ(found[t * kKeys + k], k == key ? 1 : 0) << "row " << t << ", key " << key;
+      }
+    }
+  }
+}
+
 TEST(Attention, RefusesShapesThatDoNotFit) {
   Context context = test_context(1);
   const Tensor<float> x(context, 1, kRows, kCols), narrow(context, 1, kRows, kCols - 1);

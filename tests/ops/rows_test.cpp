@@ -263,6 +263,20 @@ TEST(Elementwise, SubtractsEveryPlane) {
   EXPECT_EQ(numbers_of<Dual<double>>(context, y), expected);
 }
 
+TEST(Elementwise, ScalesAndAddsEveryPlane) {
+  Context context(2);
+  const auto x = random_tensor<Dual<double>>(context, 2, 3, 40000, 1);
+  const auto y = random_tensor<Dual<double>>(context, 2, 3, 40000, 2);
+  const std::vector<double> added = numbers_of<Dual<double>>(x);
+  std::vector<double> expected = numbers_of<Dual<double>>(y);
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] += 0.25 * added[i];  // one rounding
+  add_scaled<Dual<double>>(context, 0.25, x, y);
+  EXPECT_EQ(numbers_of<Dual<double>>(y), expected);
+  for (double& number : expected) number *= -3;
+  scale<Dual<double>>(context, -3, y);
+  EXPECT_EQ(numbers_of<Dual<double>>(y), expected);
+}
+
 TEST(Elementwise, RefusesShapesThatDoNotFit) {
   Context context = test_context(1);
   const Tensor<float> x(context, 1, 2, 3), y(context, 1, 3, 2);

@@ -63,6 +63,13 @@ TEST_F(ViewTest, APlaneIsATensorOfOrdinaryNumbers) {
   EXPECT_EQ(jets.plane(2).row(0, 0).load(1), 3);
 }
 
+TEST_F(ViewTest, RepeatsOneWorker) {
+  const View<Dual<float>> repeated = view_.worker_range(1, 1).repeat(3);
+  EXPECT_TRUE(repeated.same_shape(3, 3, 4));
+  for (int64_t n = 0; n < 3; ++n) EXPECT_EQ(repeated.row(n, 2).load(3).t, 24 + 12 + 8 + 3);
+  expect_error(ErrorKind::kInternal, {"one worker"}, [&] { view_.repeat(2); });
+}
+
 TEST_F(ViewTest, AWritableViewConvertsToAReadOnlyView) {
   const View<const Dual<float>> reading = view_;
   EXPECT_EQ(reading.row(0, 0).load(1).t, 25);
