@@ -57,7 +57,12 @@ TEST(Json, RefusesAKeyThatOccursTwiceInOneObject) {
 TEST(Json, RefusesEndlessNesting) {
   const std::string deep(100000, '[');
   expect_error(ErrorKind::kData, {"nested deeper"}, [&] { parse_json(deep, "here"); });
-  EXPECT_NO_THROW(parse_json(std::string(200, '[') + std::string(200, ']'), "here"));
+  const auto nested = [](size_t levels) {
+    return std::string(levels, '[') + "1" + std::string(levels, ']');
+  };
+  EXPECT_NO_THROW(parse_json(nested(256), "here"));
+  expect_error(ErrorKind::kData, {"deeper than 256 levels"},
+               [&] { parse_json(nested(257), "here"); });
 }
 
 TEST(Json, CanonicalTextSortsKeysAtEveryLevel) {

@@ -178,6 +178,13 @@ TEST(RandomPermutation, ContainsEveryNumberOnce) {
   EXPECT_THROW(random_permutation(stream, -1), Error);
 }
 
+// Runs made before would continue with other data if the draws were used differently. Computed by
+// an independent program.
+TEST(RandomPermutation, KeepsItsOrderForever) {
+  EXPECT_EQ(random_permutation(RandomStream(42, RandomPurpose::kSequenceOrder), 10),
+            (std::vector<int64_t>{2, 1, 5, 7, 0, 9, 6, 4, 8, 3}));
+}
+
 TEST(RandomPermutation, DrawsEveryOrderEquallyOften) {
   constexpr int kTrials = 24000;
   std::map<std::vector<int64_t>, int> counts;

@@ -124,6 +124,32 @@ TEST(TelemetryReader, PercentagesStayBetween0And100) {
   EXPECT_FALSE(reader.sample(3).process_cpu_percent);  // no time has passed
 }
 
+TEST(TelemetryReader, AddsThePowerOfEveryPackage) {
+  const PlantedMachine machine;
+  const auto write = [&](const char* package, const char* energy) {
+    machine.write(fmt::format("sys/class/powercap/{}/energy_uj", package), energy);
+  };
+  write("intel-rapl:0", "1000000\n");
+  write("intel-rapl:1", "5000000\n");
+  TelemetryReader reader(10, 2, machine.root());
+  reader.sample(0);
+  write("intel-rapl:0", "9000000\n");   // 8 J
+  write("intel-rapl:1", "35000000\n");  // 30 J
+  EXPECT_DOUBLE_EQ(reader.sample(2).power_watts.value(), 19);
+}
+
+// All its time is new, not only what exceeds that of the process that had the number before.
+TEST(TelemetryReader, NoticesAProcessNumberThatIsUsedAgain) {
+  const PlantedMachine machine;
+  const auto ticks = static_cast<int64_t>(::sysconf(_SC_CLK_TCK));
+  machine.process(10, 1, 0, 30);
+  machine.process(11, 10, ticks / 2, 30, 7);
+  TelemetryReader reader(10, 1, machine.root());
+  reader.sample(0);
+  machine.process(11, 10, ticks, 30, 8);
+  EXPECT_DOUBLE_EQ(reader.sample(2).process_cpu_percent.value(), 50);
+}
+
 std::vector<std::string> lines_of(const Path& path) {
   std::istringstream text(read_file(path));
   std::vector<std::string> lines;

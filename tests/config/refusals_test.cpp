@@ -140,6 +140,7 @@ TEST(Refusals, OfOverrides) {
       {"model.layers=x",
        "--set model.layers=x: model.layers is x, but must be an integer from 1 to 1024"},
       {"model.layers=", "model.layers is null, but must be an integer"},
+      {"optimizer.weight_decay=+-0", "optimizer.weight_decay is +-0, but must be a number"},
       {"model.layers=2 3", "model.layers is 2 3, but must be an integer"},
       {"model.layers=[2", "--set model.layers=[2: not valid YAML: "},
       {"model.layers=*a", "--set model.layers=*a: not valid YAML: "},
