@@ -9,6 +9,7 @@
 #include "model/execution.h"
 #include "model/initial_weights.h"
 #include "model/parameters.h"
+#include "model/tangent_sweep.h"
 #include "ops/cross_entropy_row.h"
 #include "support/golden.h"
 #include "support/test_context.h"
@@ -140,10 +141,12 @@ TEST(Execution, AutocastIsCloseToFloat32InBothExecutions) {
     EXPECT_GT(difference, 1e-4);
     EXPECT_NEAR(total(rounded.losses) / total(exact.losses), 1, 0.01);
   }
-  // Both round in the same places: only sums on different sides of a tie differ.
+  // Both round in the same places: only sums on different sides of a tie differ. One of them
+  // changes the gradient by 2^-8 of one of 14,400 numbers, 3e-5; a place that does not round by
+  // 6e-4.
   const Result eager = setup.run({.compile = false, .autocast = true}, batch, 3);
   const Result compiled = setup.run({.compile = true, .autocast = true}, batch, 3);
-  EXPECT_LT(golden::relative_l2(compiled.gradients[0], eager.gradients[0]), 5e-3);
+  EXPECT_LT(golden::relative_l2(compiled.gradients[0], eager.gradients[0]), 3e-4);
 }
 
 // A plan made for a larger batch gives the same results for a smaller one as a plan made for it.
@@ -197,6 +200,26 @@ TEST(Execution, ARunningPlanAllocatesNothing) {
   setup.run(*plan, ragged);
   plan->run_losses();
   EXPECT_EQ(setup.context.memory().allocations, made);
+}
+
+// With long sequences the scores need the most scratch, with many rows the projections.
+TEST(TangentSweep, AllocatesNothingWhileItRuns) {
+  for (const int64_t positions : {150, 8}) {
+    ModelRun<float> setup(1, 2);
+    setup.model.context_length = positions;
+    setup.model.ffn_width = positions == 8 ? 64 : 48;
+    const int64_t sequences = positions == 8 ? 600 : 3;
+    const tensor::Layout layout = Parameters(setup.model).layout;
+    const backend::Arena<float> weights(setup.context, layout, 1),
+        directions(setup.context, layout, 2);
+    const HostBatch batch = random_batch(setup.model, 1, sequences, 1);
+    TangentSweep<float> sweep(setup.context, setup.model, {.compile = true}, sequences, 2, weights);
+    const int64_t made = setup.context.memory().allocations;
+    std::vector<double> forms(2);
+    sweep.run_adjoints(sequences, batch.inputs.data(), batch.targets.data(), 1);
+    sweep.add_forms(directions, 0, forms);
+    EXPECT_EQ(setup.context.memory().allocations, made) << positions;
+  }
 }
 
 // For each layer a plan keeps the input, query-key-value, attention, the stream after attention,

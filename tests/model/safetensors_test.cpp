@@ -53,6 +53,24 @@ TEST_F(SafetensorsHeader, WholeFilesAreRead) {
   EXPECT_EQ(reader.find("b")->offset, static_cast<int64_t>(8 + header.size() + 8));
 }
 
+// As the format asks, so that programs can map files into memory.
+TEST_F(SafetensorsHeader, DataBeginsAtAMultipleOfEightBytes) {
+  for (size_t length = 1; length <= 8; ++length) {
+    const std::string name(length, 'a');
+    SafetensorsWriter writer(path_, {{.name = name, .dtype = "F64", .shape = {1}}}, {});
+    const double value = 0.5;
+    writer.write(&value, sizeof(value));
+    writer.commit();
+    const SafetensorsReader reader(path_);
+    const TensorEntry* entry = reader.find(name);
+    ASSERT_NE(entry, nullptr);
+    EXPECT_EQ(entry->offset % 8, 0) << length;
+    double found = 0;
+    reader.read(*entry, 0, 1, &found);
+    EXPECT_EQ(found, value);
+  }
+}
+
 TEST_F(SafetensorsHeader, LengthMustBeInsideTheFile) {
   expect_refused("", {"expected at least 8 bytes, found 0"});
   expect_refused("1234567", {"expected at least 8 bytes, found 7"});
