@@ -167,7 +167,7 @@ TEST(Lanczos, StaysOrthogonalWithOutliers) {
   Space<float> space(kSize, kSteps + 1);
   space.set(0, std::vector<float>(kSize, 1));
   const Tridiagonal found =
-      lanczos<float>(space.context, product_with<float>(diagonal_matrix(eigenvalues)), kSteps,
+      lanczos<float>(space.context, product_with<float>(space.context, diagonal_matrix(eigenvalues)), kSteps,
                      space.basis)
           .value();
   ASSERT_EQ(found.diagonal.size(), static_cast<size_t>(kSteps));

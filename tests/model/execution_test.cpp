@@ -214,8 +214,8 @@ TEST(TangentSweep, AllocatesNothingWhileItRuns) {
         directions(setup.context, layout, 2);
     const HostBatch batch = random_batch(setup.model, 1, sequences, 1);
     TangentSweep<float> sweep(setup.context, setup.model, {.compile = true}, sequences, 2, weights);
+    const backend::Tensor<double> forms(setup.context, 2, 1, 1);
     const int64_t made = setup.context.memory().allocations;
-    std::vector<double> forms(2);
     sweep.run_adjoints(sequences, batch.inputs.data(), batch.targets.data(), 1);
     sweep.add_forms(directions, 0, forms);
     EXPECT_EQ(setup.context.memory().allocations, made) << positions;

@@ -156,21 +156,21 @@ TEST(Rope, RotatesCorrectlyAtEveryPosition) {
 
 // As for sequences shorter than the model's context: positions count from 0 in each of them.
 TEST(Rope, UsesTheBeginningOfALongerTable) {
-  Context context(1);
+  Context context = test_context(1);
   constexpr int64_t kPositions = 5;
   const Tensor<double> cos(context, 1, 12, 1), sin(context, 1, 12, 1), x(context, 1, 15, 2);
-  rope_tables<double>(10000, cos, sin);  // one pair, which turns by 1 at each position
+  rope_tables<double>(context, 10000, cos, sin);  // one pair, which turns by 1 at each position
   fill<double>(context, 1, x.view());
   rope_forward<double>(context, {cos.view(), sin.view()}, kPositions, x.view());
   for (int64_t m = 0; m < 15; ++m) {
     const auto angle = static_cast<double>(m % kPositions);
-    EXPECT_NEAR(x.view().row(0, m).load(0), std::cos(angle) - std::sin(angle), 1e-15) << m;
-    EXPECT_NEAR(x.view().row(0, m).load(1), std::cos(angle) + std::sin(angle), 1e-15) << m;
+    EXPECT_NEAR(number_at<double>(context, x, 0, m, 0), std::cos(angle) - std::sin(angle), 1e-15) << m;
+    EXPECT_NEAR(number_at<double>(context, x, 0, m, 1), std::cos(angle) + std::sin(angle), 1e-15) << m;
   }
 }
 
 TEST(Rope, RefusesATableThatIsTooShort) {
-  Context context(1);
+  Context context = test_context(1);
   const Tensor<double> cos(context, 1, 4, 1), sin(context, 1, 4, 1), x(context, 1, 10, 2);
   expect_error(ErrorKind::kInternal, {"rope", "the table"}, [&] {
     rope_forward<double>(context, {cos.view(), sin.view()}, 5, x.view());
@@ -264,17 +264,17 @@ TEST(Elementwise, SubtractsEveryPlane) {
 }
 
 TEST(Elementwise, ScalesAndAddsEveryPlane) {
-  Context context(2);
+  Context context = test_context(2);
   const auto x = random_tensor<Dual<double>>(context, 2, 3, 40000, 1);
   const auto y = random_tensor<Dual<double>>(context, 2, 3, 40000, 2);
-  const std::vector<double> added = numbers_of<Dual<double>>(x);
-  std::vector<double> expected = numbers_of<Dual<double>>(y);
+  const std::vector<double> added = numbers_of<Dual<double>>(context, x);
+  std::vector<double> expected = numbers_of<Dual<double>>(context, y);
   for (size_t i = 0; i < expected.size(); ++i) expected[i] += 0.25 * added[i];  // one rounding
   add_scaled<Dual<double>>(context, 0.25, x, y);
-  EXPECT_EQ(numbers_of<Dual<double>>(y), expected);
+  EXPECT_EQ(numbers_of<Dual<double>>(context, y), expected);
   for (double& number : expected) number *= -3;
   scale<Dual<double>>(context, -3, y);
-  EXPECT_EQ(numbers_of<Dual<double>>(y), expected);
+  EXPECT_EQ(numbers_of<Dual<double>>(context, y), expected);
 }
 
 TEST(Elementwise, RefusesShapesThatDoNotFit) {
