@@ -51,13 +51,13 @@ function(saddle_room name)
   endif()
 endfunction()
 
-# saddle_tests(NAME [RUNS_PROGRAM] [ALONE] [DEVICES] [SOURCES pattern] [USES target...]): one test
-# program from tests/NAME, whose cases ctest runs under the label NAME. RUNS_PROGRAM: they start the
-# program saddle. ALONE: no other test runs at the same time. DEVICES: ctest runs the cases a second
-# time on the emulated device (support/test_context.h), label emulated. SOURCES: files of tests/NAME,
-# by default every .cpp.
+# saddle_tests(NAME [RUNS_PROGRAM] [ALONE] [DEVICES] [ON_DEVICES filter] [SOURCES pattern]
+# [USES target...]): one test program from tests/NAME, whose cases ctest runs under the label NAME.
+# RUNS_PROGRAM: they start the program saddle. ALONE: no other test runs at the same time. DEVICES:
+# ctest runs the cases, or those of the filter, a second time on the emulated device
+# (support/test_context.h), label emulated_NAME. SOURCES: files of tests/NAME, by default every .cpp.
 function(saddle_tests name)
-  cmake_parse_arguments(TESTS "RUNS_PROGRAM;ALONE;DEVICES" "SOURCES" "USES" ${ARGN})
+  cmake_parse_arguments(TESTS "RUNS_PROGRAM;ALONE;DEVICES" "SOURCES;ON_DEVICES" "USES" ${ARGN})
   if(TESTS_DEVICES)
     list(APPEND TESTS_USES saddle_test_device)
   endif()
@@ -84,7 +84,7 @@ function(saddle_tests name)
     PROPERTIES LABELS ${name} TIMEOUT 600 RUN_SERIAL "${TESTS_ALONE}")
   if(TESTS_DEVICES)
     gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-      TEST_PREFIX emulated. TEST_LIST ${name}_emulated
-      PROPERTIES LABELS emulated TIMEOUT 600 ENVIRONMENT SADDLE_TEST_DEVICE=emulated)
+      TEST_PREFIX emulated. TEST_LIST ${name}_emulated TEST_FILTER "${TESTS_ON_DEVICES}"
+      PROPERTIES LABELS emulated_${name} TIMEOUT 600 ENVIRONMENT SADDLE_TEST_DEVICE=emulated)
   endif()
 endfunction()

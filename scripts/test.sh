@@ -82,7 +82,8 @@ run_preset release ""
 if $all; then
   # Without the tests on a real Slurm, which mostly wait: other tests run the same commands on
   # simulated answers.
-  run_preset asan-ubsan "" -LE '^slurm$'
+  # The emulated device runs the kernels of all operations here; larger tests on it take too long.
+  run_preset asan-ubsan "" -LE '^(slurm|emulated_(model|train|curvature))$'
   # libgomp is not instrumented and its barriers look like races, so its loops run on one thread here.
   # This tests the threads of the loader and the trainer, and that races in kernels are found.
   OMP_NUM_THREADS=1 run_preset tsan "data_tests train_tests emulated_cuda_tests" \

@@ -14,10 +14,7 @@ Context::Context(int threads)
       workspace_(device_) {}
 
 Context::Context(std::shared_ptr<Device> device)
-    : device_(std::move(device)),
-      on_host_(device_->is_host()),
-      threads_(1),
-      workspace_(device_) {}
+    : device_(std::move(device)), on_host_(device_->is_host()), threads_(1), workspace_(device_) {}
 
 Context::Context(const Context& parent, Lane)
     : device_(parent.device_),
@@ -53,9 +50,7 @@ void Context::set_measuring(bool measuring) {
 }
 
 Context::Measurement::Measurement(Context& context)
-    : context_(context),
-      counters_(context.counters_),
-      exceptions_(std::uncaught_exceptions()) {
+    : context_(context), counters_(context.counters_), exceptions_(std::uncaught_exceptions()) {
   context_.set_measuring(true);
 }
 

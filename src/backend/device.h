@@ -1,6 +1,6 @@
 // What a device offers to the operations: memory, copies, products and loops over rows. The
-// processor (backend/cpu) is one; its loops are the templates of ops/rows.h, which call the same row
-// bodies that the kernels of other devices call.
+// processor (backend/cpu) is one; its loops are the templates of ops/rows.h, which call the same
+// row bodies that the kernels of other devices call.
 #pragma once
 
 #include <cstddef>
@@ -42,12 +42,9 @@ struct DeviceCounters {
     return *this;
   }
   DeviceCounters operator-(const DeviceCounters& before) const {
-    return {launches - before.launches,
-            kernel_bytes - before.kernel_bytes,
-            products - before.products,
-            host_reads - before.host_reads,
-            bytes_to_host - before.bytes_to_host,
-            bytes_to_device - before.bytes_to_device};
+    return {launches - before.launches,           kernel_bytes - before.kernel_bytes,
+            products - before.products,           host_reads - before.host_reads,
+            bytes_to_host - before.bytes_to_host, bytes_to_device - before.bytes_to_device};
   }
 };
 

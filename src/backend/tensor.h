@@ -45,9 +45,7 @@ class Arena {
   Arena() = default;
   // `context` must outlive it.
   Arena(Context& context, const tensor::Layout& layout, int64_t workers)
-      : context_(&context),
-        layout_(layout),
-        storage_(context, workers, 1, layout.padded_size()) {}
+      : context_(&context), layout_(layout), storage_(context, workers, 1, layout.padded_size()) {}
 
   // One worker as a separate arena over the memory of this one, which must outlive it.
   Arena worker(int64_t n) const { return like(storage_.view().worker_range(n, 1)); }

@@ -20,8 +20,9 @@ class PackedUpdate {
   // Runs a whole update as in training; `step` counts from 1.
   void run(int64_t step);
 
-  // Its parts: the gradients of each worker's mean loss, and the sums of losses; then the mean losses
-  // and the scales that clip the gradients; then, in the order of the scheme, mixing and AdamW.
+  // Its parts: the gradients of each worker's mean loss, and the sums of losses; then the mean
+  // losses and the scales that clip the gradients; then, in the order of the scheme, mixing and
+  // AdamW.
   void compute();
   void clip();
   void mix(int64_t step);
@@ -43,7 +44,7 @@ class PackedUpdate {
   // The arenas of the execution: of all workers, or of one.
   backend::Arena<T> seen_weights_, seen_gradients_;
   std::unique_ptr<model::Execution<T>> execution_;
-  backend::Tensor<double> weights_;  // of the losses, [N, 1, 1]
+  backend::Tensor<double> weights_;        // of the losses, [N, 1, 1]
   std::vector<int32_t> inputs_, targets_;  // [N][B][T]
   ops::UpdateNumbers numbers_;
 };

@@ -340,10 +340,9 @@ void Plan<S>::add_adjoint(Steps& steps, const PlanBuffers<S>& at,
   const double products = head.gradient.empty() ? 2 : 3;
   steps.loss_gradient.push_back({"head",
                                  [=, this, n = at.n, losses = at.losses, dn = at.dn] {
-                                   ops::head_loss_and_gradient<S>(context_, n, head.weight,
-                                                                  batch_.targets(),
-                                                                  batch_.loss_weights(), losses, dn,
-                                                                  head.gradient);
+                                   ops::head_loss_and_gradient<S>(
+                                       context_, n, head.weight, batch_.targets(),
+                                       batch_.loss_weights(), losses, dn, head.gradient);
                                  },
                                  products * head_operations(at.n)});
   steps.adjoint.push_back(

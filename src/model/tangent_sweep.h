@@ -30,7 +30,8 @@ class TangentSweep {
                     double weight);
   tensor::View<const T> losses() const { return plan_->losses(); }
 
-  // Adds to forms [G, 1, 1] the microbatch's v'Hv along directions [first, first + G), G <= lanes().
+  // Adds to forms [G, 1, 1] the microbatch's v'Hv along directions [first, first + G), G <=
+  // lanes().
   void add_forms(const backend::Arena<T>& directions, int64_t first, tensor::View<double> forms);
 
  private:

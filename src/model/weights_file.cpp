@@ -84,8 +84,8 @@ void write_arena(SafetensorsWriter& writer, std::string_view prefix, const backe
                  int64_t worker) {
   for (size_t i = 0; i < arena.layout().slots().size(); ++i) {
     const std::string name = std::string(prefix) + arena.layout().slots()[i].name;
-    const std::vector<T> host =
-        backend::to_host<T>(arena.context(), arena.view(static_cast<int>(i)).worker_range(worker, 1));
+    const std::vector<T> host = backend::to_host<T>(
+        arena.context(), arena.view(static_cast<int>(i)).worker_range(worker, 1));
     if constexpr (std::is_same_v<File, T>) {
       write_tensor(writer, name, host);
     } else {
@@ -143,11 +143,11 @@ void load_weights(const Path& path, const config::ModelSettings& model, backend:
   }
 }
 
-#define SADDLE_INSTANTIATE(T)                                         \
-  template decltype(write_arena<float, T>) write_arena<float, T>;     \
-  template decltype(write_arena<double, T>) write_arena<double, T>;   \
-  template decltype(read_arena<T>) read_arena<T>;                     \
-  template decltype(save_weights<T>) save_weights<T>;                 \
+#define SADDLE_INSTANTIATE(T)                                       \
+  template decltype(write_arena<float, T>) write_arena<float, T>;   \
+  template decltype(write_arena<double, T>) write_arena<double, T>; \
+  template decltype(read_arena<T>) read_arena<T>;                   \
+  template decltype(save_weights<T>) save_weights<T>;               \
   template decltype(load_weights<T>) load_weights<T>;
 SADDLE_INSTANTIATE(float)
 SADDLE_INSTANTIATE(double)

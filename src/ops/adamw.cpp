@@ -30,9 +30,10 @@ void adamw_update(Context& context, AdamWStep step, View<const int32_t> pieces, 
                   View<T> second_moments) {
   const AdamWArenas<T> at{gradients, weights, first_moments, second_moments};
   check_adamw(pieces, input, at);
-  for_rows(context,
-           {"adamw", weights.workers(), pieces.rows(), kAdamWPiece, 7 * kAdamWPiece * bytes_of<T>()},
-           AdamWRow<T>{adamw_constants<T>(step), pieces, input.scales, input.commit, at});
+  for_rows(
+      context,
+      {"adamw", weights.workers(), pieces.rows(), kAdamWPiece, 7 * kAdamWPiece * bytes_of<T>()},
+      AdamWRow<T>{adamw_constants<T>(step), pieces, input.scales, input.commit, at});
 }
 
 template decltype(adamw_update<float>) adamw_update<float>;

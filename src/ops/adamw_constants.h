@@ -29,8 +29,8 @@ void check_adamw(View<const int32_t> pieces, const AdamWInput& input, const Adam
   check_shape(pieces.same_shape(1, pieces.rows(), 3), "adamw", "the list of pieces");
   check_shape(input.scales.same_shape(workers, 1, 1), "adamw", "the scales");
   check_shape(input.commit.empty() || input.commit.same_shape(1, 1, 1), "adamw", "the flag");
-  for (const View<const T>& x : {at.gradients, View<const T>(at.first_moments),
-                                 View<const T>(at.second_moments)}) {
+  for (const View<const T>& x :
+       {at.gradients, View<const T>(at.first_moments), View<const T>(at.second_moments)}) {
     check_shape(x.same_shape(workers, 1, at.weights.cols()), "adamw", "an arena");
   }
 }

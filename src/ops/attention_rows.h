@@ -120,8 +120,8 @@ struct SlabDot {
 
   template <class Group>
   constexpr void operator()(Group group, int64_t, int64_t i) const {
-    const double dot = group.sum(lane_dot(group, a + i * x.head_size,
-                                          x.row(i / queries, i % queries).data, x.head_size));
+    const double dot = group.sum(
+        lane_dot(group, a + i * x.head_size, x.row(i / queries, i % queries).data, x.head_size));
     if (group.first()) terms[i] += factor * dot;
   }
 };

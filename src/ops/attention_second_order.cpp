@@ -102,8 +102,7 @@ class WaveSweep {
   // terms += factor <narrow, x> for every query.
   void add_dots(double factor, View<const T> x, const Wave& wave, double* terms) {
     const int64_t size = shape_.head_size;
-    for_rows(context_,
-             {"attention_dot", 1, block_.p.rows(), size, 2 * size * bytes_of<T>()},
+    for_rows(context_, {"attention_dot", 1, block_.p.rows(), size, 2 * size * bytes_of<T>()},
              SlabDot<T>{block_.rows, block_.narrow.data,
                         matrices_of(x, wave, shape_.positions, size, block_.first), factor, terms});
   }

@@ -111,9 +111,8 @@ template <class S>
 void wave_product(Context& context, const Wave& wave, Transpose a, Transpose b, int64_t m,
                   int64_t n, int64_t k, Plane<S> alpha, WaveOperand<const S> A,
                   WaveOperand<const S> B, Plane<S> beta, WaveOperand<S> C) {
-  const GemmBatch batch(
-      {wave.sequences, A.sequence_stride, B.sequence_stride, C.sequence_stride},
-      {wave.heads, A.head_stride, B.head_stride, C.head_stride});
+  const GemmBatch batch({wave.sequences, A.sequence_stride, B.sequence_stride, C.sequence_stride},
+                        {wave.heads, A.head_stride, B.head_stride, C.head_stride});
   products<S>(context, batch, a, b, m, n, k, alpha, A.data, A.stride, B.data, B.stride, beta,
               C.data, C.stride);
 }

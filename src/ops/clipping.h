@@ -18,9 +18,9 @@ class UpdateNumbers {
  public:
   UpdateNumbers(Context& context, int64_t workers) : numbers_(context, workers, 1, kCount) {}
 
-  View<double> loss() const { return column(0); }  // [N, 1, 1]: sum, then mean loss
-  View<double> norm() const { return column(1); }  // [N, 1, 1]: sum of squares, then norm
-  View<double> scale() const { return column(2); }                        // [N, 1, 1]
+  View<double> loss() const { return column(0); }   // [N, 1, 1]: sum, then mean loss
+  View<double> norm() const { return column(1); }   // [N, 1, 1]: sum of squares, then norm
+  View<double> scale() const { return column(2); }  // [N, 1, 1]
   View<double> commit() const { return column(3).worker_range(0, 1); }  // [1, 1, 1]: 1 or 0
 
   // All of them, [N][4]: loss, norm, scale, commit (of the first worker). One copy to the host.

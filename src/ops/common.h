@@ -62,9 +62,8 @@ void products(Context& context, GemmBatch batch, Transpose a, Transpose b, int64
     for (int i = 0; i <= p; ++i) {
       const Plane<S> binomial = (p == 2 && i == 1) ? Plane<S>(2) : Plane<S>(1);
       backend::multiply(
-          context,
-          backend::GemmCall<Plane<S>>{batch, a, b, m, n, k, alpha * binomial, A.plane(i), lda,
-                                      B.plane(p - i), ldb, old, C.plane(p), ldc});
+          context, backend::GemmCall<Plane<S>>{batch, a, b, m, n, k, alpha * binomial, A.plane(i),
+                                               lda, B.plane(p - i), ldb, old, C.plane(p), ldc});
       old = Plane<S>(1);
     }
   }

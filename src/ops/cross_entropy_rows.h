@@ -15,8 +15,7 @@ struct CrossEntropyRow {
   constexpr void operator()(Group group, int64_t n, int64_t m) const {
     const Span<const S> z = logits.row(n, m);
     const int32_t target = targets.row(n, m).load(0);
-    const auto all =
-        log_sum_exp(sum_exponentials<S>(group, z, logits.cols(), [](int64_t, S) {}));
+    const auto all = log_sum_exp(sum_exponentials<S>(group, z, logits.cols(), [](int64_t, S) {}));
     if (!group.first()) return;
     lse.row(n, m).store(0, num::convert<S>(all));
     losses.row(n, m).store(0,

@@ -11,10 +11,10 @@ template <class S, class Body>
 void for_pieces(Context& context, const char* name, View<S> out, int64_t views, const Body& body) {
   const Pieces pieces{out.cols()};
   const int64_t width = std::min(Pieces::kPiece, out.cols());
-  for_rows(context,
-           {name, out.workers(), out.rows() * pieces.per_row(), width,
-            views * width * bytes_of<S>()},
-           body);
+  for_rows(
+      context,
+      {name, out.workers(), out.rows() * pieces.per_row(), width, views * width * bytes_of<S>()},
+      body);
 }
 
 template <class S>
@@ -64,8 +64,7 @@ void add_scaled(Context& context, double factor, View<const S> x, View<S> y) {
 
 template <class S>
 void scale(Context& context, double factor, View<S> x) {
-  for_pieces(context, "scale", x, 2,
-             Elementwise<S, Scaled<S>>{{static_cast<Plane<S>>(factor)}, x});
+  for_pieces(context, "scale", x, 2, Elementwise<S, Scaled<S>>{{static_cast<Plane<S>>(factor)}, x});
 }
 
 template <class S>

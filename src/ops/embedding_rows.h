@@ -23,8 +23,9 @@ struct EmbeddingRow {
   }
 };
 
-// Adds all rows of kEmbeddingColumns columns: a group owns columns, so that no two groups add to the
-// same number, and a lane always adds to its own. Row `block` of the loop is a block of columns.
+// Adds all rows of kEmbeddingColumns columns: a group owns columns, so that no two groups add to
+// the same number, and a lane always adds to its own. Row `block` of the loop is a block of
+// columns.
 inline constexpr int64_t kEmbeddingColumns = 64;
 
 template <class S>
@@ -36,7 +37,8 @@ struct EmbeddingAdjointColumns {
   template <class Group>
   constexpr void operator()(Group group, int64_t n, int64_t block) const {
     const int64_t first = block * kEmbeddingColumns;
-    const int64_t end = first + kEmbeddingColumns < dy.cols() ? first + kEmbeddingColumns : dy.cols();
+    const int64_t end =
+        first + kEmbeddingColumns < dy.cols() ? first + kEmbeddingColumns : dy.cols();
     for (int64_t m = 0; m < dy.rows(); ++m) {
       const tensor::Span<const S> source = dy.row(n, m);
       const tensor::Span<S> target = dtable.row(n, tokens.row(n, m).load(0));

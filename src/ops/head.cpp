@@ -54,8 +54,8 @@ void head_loss(Context& context, View<const S> x, View<const S> table, View<cons
 
 template <class S>
 void head_loss_and_gradient(Context& context, View<const S> x, View<const S> table,
-                            View<const int32_t> targets, View<const double> weights,
-                            View<S> losses, View<S> dx, View<S> dtable) {
+                            View<const int32_t> targets, View<const double> weights, View<S> losses,
+                            View<S> dx, View<S> dtable) {
   constexpr const char* kName = "head_loss_and_gradient";
   check<S>(x, table, targets, losses, kName);
   check_shape(weights.same_shape(x.workers(), 1, 1), kName, "the weights");

@@ -33,7 +33,7 @@ void head_loss(Context& context, View<const S> x, View<const S> table, View<cons
 // Writes losses and dx, accumulates into dtable unless that is empty.
 template <class S>
 void head_loss_and_gradient(Context& context, View<const S> x, View<const S> table,
-                            View<const int32_t> targets, View<const double> weights,
-                            View<S> losses, View<S> dx, View<S> dtable);
+                            View<const int32_t> targets, View<const double> weights, View<S> losses,
+                            View<S> dx, View<S> dtable);
 
 }  // namespace saddle::ops

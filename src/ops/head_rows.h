@@ -1,5 +1,5 @@
-// Row bodies of ops/head.h and ops/head_second_order.h, over a tile of the logits of a chunk of rows
-// of one worker. Row r of the loop is row first + r of that worker.
+// Row bodies of ops/head.h and ops/head_second_order.h, over a tile of the logits of a chunk of
+// rows of one worker. Row r of the loop is row first + r of that worker.
 #pragma once
 
 #include "ops/cross_entropy_row.h"
@@ -42,7 +42,8 @@ struct TileExponentials {
     const Span<S> row = tile.row(r);
     const int64_t target = chunk.target(r) - tile.from;
     // The lane that owns the logit reads it before it writes the exponential.
-    const bool mine = target >= 0 && target < tile.columns && target % Group::kCount == group.index();
+    const bool mine =
+        target >= 0 && target < tile.columns && target % Group::kCount == group.index();
     if (mine) chunk.target_logits.store(r, row.load(target));
     const ShiftedSum<S> part =
         keep ? exponentials<S>(group, row, tile.columns, row)
@@ -62,9 +63,9 @@ struct ChunkLosses {
   constexpr void operator()(Group group, int64_t, int64_t r) const {
     if (!group.first()) return;
     const bool ignored = chunk.target(r) == kIgnoredTarget;
-    losses.row(0, r).store(0, ignored ? S{}
-                                      : cross_entropy<S>(log_sum_exp(chunk.sums[r]),
-                                                         chunk.target_logits.load(r)));
+    losses.row(0, r).store(
+        0,
+        ignored ? S{} : cross_entropy<S>(log_sum_exp(chunk.sums[r]), chunk.target_logits.load(r)));
   }
 };
 
@@ -137,10 +138,10 @@ struct HeadTerms {
   ChunkRows<T> chunk;
   double weight = 0;
   const Moments* moments = nullptr;
-  const T* back = nullptr;            // [rows][C]: w p E'
-  tensor::View<const T> x_t;          // [1, rows, C]
-  tensor::View<const T> table_t;      // [1, V, C]
-  tensor::View<double> terms;         // [1, rows, 1]: written
+  const T* back = nullptr;        // [rows][C]: w p E'
+  tensor::View<const T> x_t;      // [1, rows, C]
+  tensor::View<const T> table_t;  // [1, V, C]
+  tensor::View<double> terms;     // [1, rows, 1]: written
 
   template <class Group>
   constexpr void operator()(Group group, int64_t, int64_t r) const {

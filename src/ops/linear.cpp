@@ -73,7 +73,7 @@ void linear_second_order(Context& context, View<const T> x, View<const T> weight
 #define SADDLE_INSTANTIATE(S) template decltype(linear_forward<S>) linear_forward<S>;
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
-#define SADDLE_INSTANTIATE(S)                                     \
+#define SADDLE_INSTANTIATE(S)                                         \
   template decltype(linear_adjoint_input<S>) linear_adjoint_input<S>; \
   template decltype(linear_adjoint_weight<S>) linear_adjoint_weight<S>;
 SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)

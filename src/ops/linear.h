@@ -30,7 +30,6 @@ void linear_adjoint_weight(Context& context, View<const S> x, View<const S> dy, 
 // Cost: 3 products for each direction.
 template <class T>
 void linear_second_order(Context& context, View<const T> x, View<const T> weight, View<const T> dy,
-                         View<const T> x_t, View<const T> weight_t, View<T> y_t,
-                         Forms forms);
+                         View<const T> x_t, View<const T> weight_t, View<T> y_t, Forms forms);
 
 }  // namespace saddle::ops

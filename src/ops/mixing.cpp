@@ -115,10 +115,10 @@ void consensus_distance(Context& context, View<const T> x, View<double> distance
   sum<double>(context, parts, distance);
 }
 
-#define SADDLE_INSTANTIATE(T)                                       \
-  template decltype(mix<T>) mix<T>;                                 \
-  template decltype(adamw_update_mixed<T>) adamw_update_mixed<T>;   \
-  template decltype(worker_mean<T>) worker_mean<T>;                 \
+#define SADDLE_INSTANTIATE(T)                                     \
+  template decltype(mix<T>) mix<T>;                               \
+  template decltype(adamw_update_mixed<T>) adamw_update_mixed<T>; \
+  template decltype(worker_mean<T>) worker_mean<T>;               \
   template decltype(consensus_distance<T>) consensus_distance<T>;
 SADDLE_INSTANTIATE(float)
 SADDLE_INSTANTIATE(double)

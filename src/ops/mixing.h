@@ -31,8 +31,8 @@ void mix(Context& context, std::span<const double> matrix, View<T> x);
 //   kBeforeStep: w_i = (1 - lr decay) sum_j W_ij w_j - lr u_i
 //   kAfterStep:  w_i = sum_j W_ij ((1 - lr decay) w_j - lr u_j)
 //
-// The bits are those of mix() before or after adamw_update. Moments and gradients are not mixed. With
-// input.commit 0 nothing changes. `mixing` has a matrix; N > 1.
+// The bits are those of mix() before or after adamw_update. Moments and gradients are not mixed.
+// With input.commit 0 nothing changes. `mixing` has a matrix; N > 1.
 template <class T>
 void adamw_update_mixed(Context& context, AdamWStep step, const Mixing& mixing,
                         std::span<const AdamWSegment> segments, AdamWInput input,

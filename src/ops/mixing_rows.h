@@ -37,9 +37,9 @@ constexpr bool repeats_row(tensor::View<const double> matrix, int64_t i) {
   return true;
 }
 
-// mixed_i = sum_j W_ij x_j for some columns. Zeros of W are passed over, so that a row of a one-peer
-// topology costs two entries, and rows that equal the row before are copied, so that complete mixing
-// costs one row.
+// mixed_i = sum_j W_ij x_j for some columns. Zeros of W are passed over, so that a row of a
+// one-peer topology costs two entries, and rows that equal the row before are copied, so that
+// complete mixing costs one row.
 template <class T>
 struct MixColumns {
   tensor::View<const double> matrix;  // [1, N, N]
@@ -147,7 +147,7 @@ struct WorkerMeanColumns {
 // parts_i = (1/N) sum_n |x_n - mean|^2 over these columns.
 template <class T>
 struct ConsensusColumns {
-  tensor::View<const T> x;      // [N, 1, D]
+  tensor::View<const T> x;     // [N, 1, D]
   tensor::View<double> parts;  // [1, blocks, 1]: written
 
   template <class Group>

@@ -22,8 +22,7 @@ void reduce(Context& context, const char* name, View<const S> x, int64_t inputs,
   const int64_t width = std::min(kReducedPiece, x.cols());
   backend::Workspace::Scope scope(context.workspace());
   const View<W> parts = scratch_view<W>(scope, x.workers(), x.rows() * pieces, 1);
-  for_rows(context,
-           {name, x.workers(), x.rows() * pieces, width, inputs * width * bytes_of<S>()},
+  for_rows(context, {name, x.workers(), x.rows() * pieces, width, inputs * width * bytes_of<S>()},
            make_body(parts));
   for_rows(context, {"sum_parts", x.workers(), 1, parts.rows(), parts.rows() * bytes_of<W>()},
            SumParts<W>{parts, total, totals});
@@ -37,15 +36,17 @@ void dot_into(Context& context, View<const T> x, View<const T> y, Total total,
     x = joined(x);
     y = joined(y);
   }
-  reduce<T, double>(context, "dot", x, 2, total, totals,
-                    [&](View<double> parts) { return DotPiece<T>{x, y, parts}; });
+  reduce<T, double>(context, "dot", x, 2, total, totals, [&](View<double> parts) {
+    return DotPiece<T>{x, y, parts};
+  });
 }
 
 template <class S>
 void sum_into(Context& context, View<const S> x, Total total, View<num::Wide<S>> totals) {
   x = joined(x);
-  reduce<S, num::Wide<S>>(context, "sum", x, 1, total, totals,
-                          [&](View<num::Wide<S>> parts) { return SumPiece<S>{x, parts}; });
+  reduce<S, num::Wide<S>>(context, "sum", x, 1, total, totals, [&](View<num::Wide<S>> parts) {
+    return SumPiece<S>{x, parts};
+  });
 }
 
 // The totals that fn(totals) writes, in host memory.
@@ -110,7 +111,7 @@ std::vector<num::Wide<S>> read_sum(Context& context, View<const S> x) {
 
 #define SADDLE_INSTANTIATE(S)               \
   template decltype(sum<S>) sum<S>;         \
-  template decltype(add_sum<S>) add_sum<S>;  \
+  template decltype(add_sum<S>) add_sum<S>; \
   template decltype(read_sum<S>) read_sum<S>;
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE

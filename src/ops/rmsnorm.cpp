@@ -67,7 +67,7 @@ void rmsnorm_second_order(Context& context, View<const T> x, View<const T> gain,
   add_sum<double>(context, terms, forms);
 }
 
-#define SADDLE_INSTANTIATE(S)                          \
+#define SADDLE_INSTANTIATE(S)                               \
   template decltype(rmsnorm_forward<S>) rmsnorm_forward<S>; \
   template decltype(residual_rmsnorm_forward<S>) residual_rmsnorm_forward<S>;
 SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)

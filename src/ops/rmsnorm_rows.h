@@ -34,8 +34,7 @@ struct NormRow {
 
   template <class Group>
   constexpr void operator()(Group group, int64_t n, int64_t m) const {
-    const S row =
-        normalize_row<S>(group, x.row(n, m), gain.row(n, 0), x.cols(), eps, y.row(n, m));
+    const S row = normalize_row<S>(group, x.row(n, m), gain.row(n, 0), x.cols(), eps, y.row(n, m));
     if (group.first()) r.row(n, m).store(0, row);
   }
 };

@@ -53,9 +53,8 @@ void for_large_rows(Context& context, const Rows& rows, const Body& body) {
   if (!context.on_host()) {
     return context.device().launch(rows, {typeid(Body), &body, sizeof(Body)});
   }
-  backend::parallel_tasks(context, total, [&](Context&, int64_t i) {
-    body(OneLane{}, i / rows.rows, i % rows.rows);
-  });
+  backend::parallel_tasks(
+      context, total, [&](Context&, int64_t i) { body(OneLane{}, i / rows.rows, i % rows.rows); });
 }
 
 }  // namespace saddle::ops

@@ -38,10 +38,9 @@ void swiglu_second_order(Context& context, View<const T> gate, View<const T> up,
   }
   backend::Workspace::Scope scope(context.workspace());
   const View<double> terms = scratch_view<double>(scope, directions, gate.rows(), 1);
-  for_rows(
-      context,
-      {"swiglu_second_order", directions, gate.rows(), cols, 6 * cols * bytes_of<T>()},
-      SwigluSecondOrderRow<T>{gate, up, da, gate_t, up_t, a_t, terms});
+  for_rows(context,
+           {"swiglu_second_order", directions, gate.rows(), cols, 6 * cols * bytes_of<T>()},
+           SwigluSecondOrderRow<T>{gate, up, da, gate_t, up_t, a_t, terms});
   add_sum<double>(context, terms, forms);
 }
 

@@ -24,7 +24,6 @@ void swiglu_adjoint(Context& context, View<const S> gate, View<const S> up, View
 // a_t, which may be gate_t or up_t.
 template <class T>
 void swiglu_second_order(Context& context, View<const T> gate, View<const T> up, View<const T> da,
-                         View<const T> gate_t, View<const T> up_t, View<T> a_t,
-                         Forms forms);
+                         View<const T> gate_t, View<const T> up_t, View<T> a_t, Forms forms);
 
 }  // namespace saddle::ops

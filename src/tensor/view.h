@@ -51,8 +51,8 @@ template <class S>
 class View {
  public:
   constexpr View() = default;
-  constexpr View(num::Plane<S>* data, int64_t workers, int64_t rows, int64_t cols, int64_t worker_stride,
-       int64_t row_stride, int64_t plane_stride)
+  constexpr View(num::Plane<S>* data, int64_t workers, int64_t rows, int64_t cols,
+                 int64_t worker_stride, int64_t row_stride, int64_t plane_stride)
       : data_(data),
         workers_(workers),
         rows_(rows),

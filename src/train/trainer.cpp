@@ -169,8 +169,7 @@ class Trainer {
     if (workers() > 1) {
       line["largest_loss"] = json_number(result.largest_loss());
       line["gamma"] = json_number(gamma);
-      line["consensus_distance"] =
-          json_number(consensus_distance());
+      line["consensus_distance"] = json_number(consensus_distance());
     }
     metrics_.append(line);
     window_tokens_ = 0;

@@ -101,7 +101,7 @@ class UpdateRunner {
   std::unique_ptr<model::Execution<T>> execution_;
   ops::UpdateNumbers numbers_;
   backend::Tensor<double> loss_weights_;  // [N, 1, 1]
-  std::vector<int32_t> inputs_;  // a gathered microbatch, [N][count][T]
+  std::vector<int32_t> inputs_;           // a gathered microbatch, [N][count][T]
   std::vector<int32_t> targets_;
 };
 

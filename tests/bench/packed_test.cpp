@@ -200,7 +200,8 @@ TEST(PackedBenchmark, ComparesTheLossesOfBothModes) {
   compare_modes(sequential, wrong, 9e-4);
   EXPECT_EQ(wrong["loss_difference"], 1.0 / 1024);
   EXPECT_FALSE(wrong.contains("speedup"));
-  EXPECT_NE(wrong["failure"].get<std::string>().find("sequential ones by 9.8e-04"), std::string::npos);
+  EXPECT_NE(wrong["failure"].get<std::string>().find("sequential ones by 9.8e-04"),
+            std::string::npos);
   Json fewer = {{"losses", {4.0}}, {"seconds_per_update", 2.0}};
   compare_modes(sequential, fewer, 1);
   EXPECT_EQ(fewer["failure"], "1 losses, 2 sequentially");

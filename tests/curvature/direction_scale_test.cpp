@@ -79,8 +79,8 @@ class DirectionScale : public ::testing::TestWithParam<Method> {
 };
 
 // A power of ten rounds the direction's numbers again, and float32 then rounds other bits on the
-// way to the form: 1.1e-6 is seen here, up to 3e-6 between a form and float64 (GoldenForms). Products
-// of the emulated device add up their terms one by one, which rounds more: 3.3e-6.
+// way to the form: 1.1e-6 is seen here, up to 3e-6 between a form and float64 (GoldenForms).
+// Products of the emulated device add up their terms one by one, which rounds more: 3.3e-6.
 TEST_P(DirectionScale, DoesNotMatterInFloat32) {
   expect_squares<float>(false, tests_the_processor() ? 2e-6 : 6e-6);
 }

@@ -26,7 +26,8 @@ inline bool go_on(int64_t /*done*/, int64_t /*total*/) {
 template <class T>
 struct GoldenModel {
   explicit GoldenModel(const golden::Case& golden, int threads = 1)
-      : context(test_context(threads)), weights(context, model::Parameters(golden.model).layout, 1) {
+      : context(test_context(threads)),
+        weights(context, model::Parameters(golden.model).layout, 1) {
     golden::load_weights(golden, context, weights);
   }
   backend::Context context;
@@ -63,7 +64,8 @@ inline double mean_loss_along(const golden::Case& golden, const std::vector<doub
   execution->set_batch(golden.sequences, golden.inputs.data(), golden.targets.data());
   execution->run_losses();
   double sum = 0;
-  for (const double loss : backend::to_host<double>(model.context, execution->losses())) sum += loss;
+  for (const double loss : backend::to_host<double>(model.context, execution->losses()))
+    sum += loss;
   return sum / static_cast<double>(golden.valid_targets());
 }
 

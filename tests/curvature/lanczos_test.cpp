@@ -64,7 +64,8 @@ TEST(Lanczos, FindsAllEigenvaluesOfASmallOperator) {
   Space<double> space(5, 6);
   space.set(0, start);
   const auto found = lanczos<double>(
-      space.context, product_with<double>(space.context, diagonal_matrix(eigenvalues)), 5, space.basis);
+      space.context, product_with<double>(space.context, diagonal_matrix(eigenvalues)), 5,
+      space.basis);
   ASSERT_TRUE(found.has_value());
   const std::vector<RitzValue> ritz = ritz_values(*found);
   ASSERT_EQ(ritz.size(), 5U);
@@ -88,7 +89,8 @@ TEST(Lanczos, ResidualsAreNotBelowTheRoundingOfTheirType) {
   Space<float> space(kSize, kSteps + 1);
   space.set(0, std::vector<float>(kSize, 1));
   const Tridiagonal found =
-      lanczos<float>(space.context, product_with<float>(space.context, matrix), kSteps, space.basis).value();
+      lanczos<float>(space.context, product_with<float>(space.context, matrix), kSteps, space.basis)
+          .value();
   for (const RitzValue& value : ritz_values(found)) {
     EXPECT_GE(value.residual, std::numeric_limits<float>::epsilon() * eigenvalues[0]);
     double distance = 1;
@@ -113,8 +115,8 @@ TEST(Lanczos, FindsTheOuterEigenvaluesFirstAndBoundsTheirError) {
   const RandomStream stream(1, RandomPurpose::kTest);
   for (int64_t i = 0; i < kSize; ++i) start[i] = static_cast<float>(stream.normal(i));
   space.set(0, start);
-  const auto found =
-      lanczos<float>(space.context, product_with<float>(space.context, matrix), kSteps, space.basis);
+  const auto found = lanczos<float>(space.context, product_with<float>(space.context, matrix),
+                                    kSteps, space.basis);
   const std::vector<RitzValue> ritz = ritz_values(found.value());
   const auto eigenvalue = [](int64_t k) {
     return 2 - 2 * std::cos(M_PI * static_cast<double>(k) / (kSize + 1));
@@ -167,7 +169,8 @@ TEST(Lanczos, StaysOrthogonalWithOutliers) {
   Space<float> space(kSize, kSteps + 1);
   space.set(0, std::vector<float>(kSize, 1));
   const Tridiagonal found =
-      lanczos<float>(space.context, product_with<float>(space.context, diagonal_matrix(eigenvalues)), kSteps,
+      lanczos<float>(space.context,
+                     product_with<float>(space.context, diagonal_matrix(eigenvalues)), kSteps,
                      space.basis)
           .value();
   ASSERT_EQ(found.diagonal.size(), static_cast<size_t>(kSteps));
@@ -191,7 +194,8 @@ TEST(Lanczos, StopsWhereTheSubspaceIsExhausted) {
   Space<double> space(4, 5);
   space.set(0, {1, 1, 0, 0});
   const auto found = lanczos<double>(
-      space.context, product_with<double>(space.context, diagonal_matrix({2, 5, 7, 9})), 4, space.basis);
+      space.context, product_with<double>(space.context, diagonal_matrix({2, 5, 7, 9})), 4,
+      space.basis);
   const std::vector<RitzValue> ritz = ritz_values(found.value());
   ASSERT_EQ(ritz.size(), 2U);
   EXPECT_NEAR(ritz[0].value, 2, 1e-13);
@@ -205,13 +209,14 @@ TEST(Lanczos, StopsWhenAskedAndRefusesZeroAndNan) {
                    space.context, [](auto, auto) { return false; }, 2, space.basis)
                    .has_value());
   expect_error(ErrorKind::kNumeric, {"Lanczos vector 0"}, [&] {
-    lanczos<double>(space.context, product_with<double>(space.context, diagonal_matrix({1, NAN, 1})), 2,
+    lanczos<double>(space.context,
+                    product_with<double>(space.context, diagonal_matrix({1, NAN, 1})), 2,
                     space.basis);
   });
   space.set(0, {0, 0, 0});
   expect_error(ErrorKind::kInternal, {"norm 0"}, [&] {
-    lanczos<double>(space.context, product_with<double>(space.context, diagonal_matrix({1, 1, 1})), 2,
-                    space.basis);
+    lanczos<double>(space.context, product_with<double>(space.context, diagonal_matrix({1, 1, 1})),
+                    2, space.basis);
   });
 }
 

@@ -1,12 +1,12 @@
 // The plan on the device of the test against the processor: losses and gradients.
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "model/execution.h"
 #include "model/initial_weights.h"
 #include "model/parameters.h"
 #include "support/golden.h"
 #include "support/test_context.h"
-#include "base/random.h"
 
 namespace saddle::model {
 namespace {

@@ -266,9 +266,9 @@ TEST(Execution, LossesDoNotDependOnTheGradient) {
                                               setup.weights, nullptr);
     alone->set_batch(3, batch.inputs.data(), batch.targets.data());
     alone->run_losses();
-    EXPECT_LT(golden::relative_l2(backend::to_host<double>(setup.context, alone->losses()),
-                                  both.losses),
-              1e-15);
+    EXPECT_LT(
+        golden::relative_l2(backend::to_host<double>(setup.context, alone->losses()), both.losses),
+        1e-15);
     EXPECT_THROW(alone->run_losses_and_gradients(std::vector<double>{1.0}), Error);
   }
 }

@@ -187,7 +187,8 @@ void expect_no_change_without_commit() {
   for (const int64_t workers : {2, 5}) {
     for (const auto order : {Mixing::Order::kBeforeStep, Mixing::Order::kAfterStep}) {
       Arenas<T> arenas(workers, 2);
-      set_number<T>(arenas.context, arenas.gradients.view(), 1, 0, 3, std::numeric_limits<T>::quiet_NaN());
+      set_number<T>(arenas.context, arenas.gradients.view(), 1, 0, 3,
+                    std::numeric_limits<T>::quiet_NaN());
       arenas.update({}, 0);
       arenas.update({some_matrix(workers), order}, 0);
       EXPECT_EQ(backend::to_host<T>(arenas.context, arenas.weights), random_values<T>(workers, 1));

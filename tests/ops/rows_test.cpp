@@ -116,8 +116,10 @@ TEST(Rope, TablesAreRoundedOnce) {
     for (int64_t i = 0; i < 32; ++i) {
       const long double angle = t * std::pow(10000.0L, -static_cast<long double>(i) / 32);
       // Half a unit of a float, and the error of a double angle up to 1023.
-      EXPECT_NEAR(number_at<float>(context, cos, 0, t, i), std::cos(angle), 3.1e-8) << t << " " << i;
-      EXPECT_NEAR(number_at<float>(context, sin, 0, t, i), std::sin(angle), 3.1e-8) << t << " " << i;
+      EXPECT_NEAR(number_at<float>(context, cos, 0, t, i), std::cos(angle), 3.1e-8)
+          << t << " " << i;
+      EXPECT_NEAR(number_at<float>(context, sin, 0, t, i), std::sin(angle), 3.1e-8)
+          << t << " " << i;
     }
   }
 }
@@ -164,8 +166,10 @@ TEST(Rope, UsesTheBeginningOfALongerTable) {
   rope_forward<double>(context, {cos.view(), sin.view()}, kPositions, x.view());
   for (int64_t m = 0; m < 15; ++m) {
     const auto angle = static_cast<double>(m % kPositions);
-    EXPECT_NEAR(number_at<double>(context, x, 0, m, 0), std::cos(angle) - std::sin(angle), 1e-15) << m;
-    EXPECT_NEAR(number_at<double>(context, x, 0, m, 1), std::cos(angle) + std::sin(angle), 1e-15) << m;
+    EXPECT_NEAR(number_at<double>(context, x, 0, m, 0), std::cos(angle) - std::sin(angle), 1e-15)
+        << m;
+    EXPECT_NEAR(number_at<double>(context, x, 0, m, 1), std::cos(angle) + std::sin(angle), 1e-15)
+        << m;
   }
 }
 
@@ -246,7 +250,8 @@ TEST(Elementwise, FillsAndCopiesEveryPlane) {
     std::fill(expected.begin(), expected.begin() + static_cast<int64_t>(size), 2.5);
     return expected;
   }());
-  EXPECT_EQ(number_at<num::Dual<double>>(context, y, 1, 2, 0).t, number_at<num::Dual<double>>(context, x, 1, 2, 0).t);
+  EXPECT_EQ(number_at<num::Dual<double>>(context, y, 1, 2, 0).t,
+            number_at<num::Dual<double>>(context, x, 1, 2, 0).t);
 }
 
 TEST(Elementwise, SubtractsEveryPlane) {

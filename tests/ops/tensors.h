@@ -69,11 +69,9 @@ S number_at(Context& context, View<const S> view, int64_t worker, int64_t row, i
 
 // Writes one value.
 template <class T>
-void set_number(Context& context, View<T> view, int64_t worker, int64_t row, int64_t col,
-                T value) {
-  backend::copy_from_host<T>(
-      context, &value, 0,
-      view.worker_range(worker, 1).row_range(row, 1).column_range(col, 1));
+void set_number(Context& context, View<T> view, int64_t worker, int64_t row, int64_t col, T value) {
+  backend::copy_from_host<T>(context, &value, 0,
+                             view.worker_range(worker, 1).row_range(row, 1).column_range(col, 1));
 }
 
 }  // namespace saddle::ops

@@ -28,8 +28,7 @@ bool tests_the_processor() {
 
 backend::Context test_context(int threads) {
   if (tests_the_processor()) return backend::Context(threads);
-  return backend::Context(
-      std::make_shared<backend::cuda::CudaDevice>(0, ops::cuda::all_kernels()));
+  return backend::Context(std::make_shared<backend::cuda::CudaDevice>(0, ops::cuda::all_kernels()));
 }
 
 }  // namespace saddle

@@ -1,6 +1,6 @@
-// The device on which a test runs: the processor, or with SADDLE_TEST_DEVICE=emulated the CUDA device
-// over the emulated CUDA. ctest runs the tests of operations, model, optimizer, training and curvature
-// on both.
+// The device on which a test runs: the processor, or with SADDLE_TEST_DEVICE=emulated the CUDA
+// device over the emulated CUDA. ctest runs the tests of operations, model, optimizer, training and
+// curvature on both.
 #pragma once
 
 #include "backend/context.h"

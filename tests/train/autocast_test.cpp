@@ -7,9 +7,9 @@
 #include "model/initial_weights.h"
 #include "support/difference.h"
 #include "support/golden.h"
+#include "support/test_context.h"
 #include "train/small_run.h"
 #include "train/update.h"
-#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {

@@ -7,8 +7,8 @@
 #include "model/weights_file.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
-#include "train/small_run.h"
 #include "support/test_context.h"
+#include "train/small_run.h"
 
 namespace saddle::train {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "support/expect_error.h"
 #include "support/golden.h"
+#include "support/test_context.h"
 #include "train/evaluate_checkpoint.h"
 #include "train/small_run.h"
-#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {
@@ -18,7 +18,8 @@ const EvaluationProgress kGoOn = [](int64_t, int64_t) { return true; };
 
 // An execution of the golden case "tiny" in double, and its batch as a validation subset.
 struct GoldenEvaluation {
-  GoldenEvaluation() : context(test_context(1)), weights(context, model::Parameters(golden.model).layout, 1) {
+  GoldenEvaluation()
+      : context(test_context(1)), weights(context, model::Parameters(golden.model).layout, 1) {
     golden::load_weights(golden, context, weights);
     execution = model::make_execution<double>(context, golden.model, {}, golden.sequences, weights,
                                               nullptr);

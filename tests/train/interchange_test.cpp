@@ -8,10 +8,10 @@
 #include "model/parameters.h"
 #include "model/weights_file.h"
 #include "support/run_program.h"
+#include "support/test_context.h"
 #include "train/evaluate_checkpoint.h"
 #include "train/export_weights.h"
 #include "train/small_run.h"
-#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {

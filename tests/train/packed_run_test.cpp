@@ -10,9 +10,9 @@
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/run_program.h"
+#include "support/test_context.h"
 #include "train/checkpoints.h"
 #include "train/run_pieces.h"
-#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {

@@ -284,11 +284,11 @@ TEST(EvaluatedModel, IsTheAverageAndLeavesTheTrainingAlone) {
   const UpdateBatch rows = random_batch(1, 7, settings.model);
   subset.inputs = rows.inputs;
   subset.targets = rows.targets;
-  const auto loss_of = [&](model::Execution<double>& execution) {
-    Evaluator<double> evaluator(updater.context, execution, {8, 5, 2});
+  const auto loss_of = [&](backend::Context& context, model::Execution<double>& execution) {
+    Evaluator<double> evaluator(context, execution, {8, 5, 2});
     return evaluator.run(subset, true, [](int64_t, int64_t) { return true; })->loss;
   };
-  const double loss = loss_of(evaluated.execution());
+  const double loss = loss_of(updater.context, evaluated.execution());
   EXPECT_TRUE(same_bits(before, memory_of(updater.trained)));
 
   std::vector<double> mean = golden::parameters_to_host(updater.trained.weights, 0, 0);
@@ -300,7 +300,7 @@ TEST(EvaluatedModel, IsTheAverageAndLeavesTheTrainingAlone) {
   EXPECT_EQ(golden::parameters_to_host(evaluated.weights()), mean);
   Updater<double> alone(settings, 1);
   golden::parameters_from_host(mean, alone.trained.weights);
-  EXPECT_EQ(loss, loss_of(alone.runner->execution()));
+  EXPECT_EQ(loss, loss_of(alone.context, alone.runner->execution()));
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 
 #include "model/weights_file.h"
 #include "support/expect_error.h"
+#include "support/test_context.h"
 #include "train/checkpoints.h"
 #include "train/run_pieces.h"
-#include "support/test_context.h"
 
 namespace saddle::train {
 namespace {

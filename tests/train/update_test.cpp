@@ -7,8 +7,8 @@
 
 #include "support/expect_error.h"
 #include "support/golden.h"
-#include "train/updater.h"
 #include "support/test_context.h"
+#include "train/updater.h"
 
 namespace saddle::train {
 namespace {
@@ -126,6 +126,7 @@ TEST(UpdateRunner, StopsBeforeAnyChangeWhenANumberIsNotFinite) {
 
 // Tuning chooses among ways that differ only in rounding, and does not affect the gradient.
 TEST(UpdateRunner, TuningKeepsTheGradient) {
+  if (!tests_the_processor()) GTEST_SKIP() << "only the processor chooses";
   if (kManyThreads == 1) GTEST_SKIP() << "with one thread there is nothing to choose";
   const config::Settings settings = update_settings(8, true);
   Updater<float> tuned(settings, 1, kManyThreads);
@@ -143,6 +144,7 @@ TEST(UpdateRunner, TuningKeepsTheGradient) {
 
 // Products of several workers are tuned as one batch.
 TEST(UpdateRunner, TuningOfSeveralWorkers) {
+  if (!tests_the_processor()) GTEST_SKIP() << "only the processor chooses";
   if (kManyThreads == 1) GTEST_SKIP() << "with one thread there is nothing to choose";
   const config::Settings settings = update_settings(2, true);
   Updater<float> updater(settings, 4, kManyThreads);

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "model/initial_weights.h"
+#include "support/test_context.h"
 #include "train/small_run.h"
 #include "train/update.h"
-#include "support/test_context.h"
 
 namespace saddle::train {
 

@@ -30,9 +30,9 @@ GemmShape shape_of(const Product& p) {
 }
 
 void call_library(const Product& p) {
-  const dnnl_status_t status =
-      dnnl_sgemm(p.transpose_a == Transpose::kYes ? 'T' : 'N', p.transpose_b == Transpose::kYes ? 'T' : 'N', p.m, p.n,
-                 p.k, p.alpha, p.A, p.lda, p.B, p.ldb, p.beta, p.C, p.ldc);
+  const dnnl_status_t status = dnnl_sgemm(p.transpose_a == Transpose::kYes ? 'T' : 'N',
+                                          p.transpose_b == Transpose::kYes ? 'T' : 'N', p.m, p.n,
+                                          p.k, p.alpha, p.A, p.lda, p.B, p.ldb, p.beta, p.C, p.ldc);
   if (status != dnnl_success) {
     fail(ErrorKind::kInternal, "oneDNN refused a product [{}, {}] x [{}, {}] (status {})", p.m, p.k,
          p.k, p.n, static_cast<int>(status));

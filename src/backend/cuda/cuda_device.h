@@ -43,8 +43,8 @@ class CudaDevice final : public Device {
   KernelTable kernels_;
   cudaStream_t stream_ = nullptr;
   std::optional<Products> products_;
-  // Released memory by its size, for the next request of that size: what was queued before may still
-  // use it, and what is queued after comes later.
+  // Released memory by its size, for the next request of that size: what was queued before may
+  // still use it, and what is queued after comes later.
   std::multimap<int64_t, void*> released_;
   char* staging_ = nullptr;  // pinned, kStagingBytes
   int64_t staged_ = 0;       // its bytes in use

@@ -84,7 +84,8 @@ struct Products::Shape {
   cublasLtMatmulAlgo_t algorithm{};
 };
 
-Products::Products(cudaStream_t stream) : stream_(stream), workspace_bytes_(recommended_workspace()) {
+Products::Products(cudaStream_t stream)
+    : stream_(stream), workspace_bytes_(recommended_workspace()) {
   check(cublasLtCreate(&handle_), "its start");
   check(cudaMalloc(&workspace_, workspace_bytes_), "the workspace of products");
 }
@@ -99,15 +100,17 @@ Products::~Products() {
 template <class T>
 Products::Shape& Products::shape_for(const GemmCall<T>& call, const GemmLevel& batch) {
   const auto bytes = [](int64_t numbers) { return numbers * static_cast<int64_t>(sizeof(T)); };
-  const auto address = [](const T* at) { return static_cast<int64_t>(reinterpret_cast<uintptr_t>(at)); };
+  const auto address = [](const T* at) {
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(at));
+  };
   const bool turned_a = call.transpose_a == Transpose::kYes;
   const bool turned_b = call.transpose_b == Transpose::kYes;
   const int64_t alignment = alignment_of(
       {address(call.A), address(call.B), address(call.C), bytes(call.lda), bytes(call.ldb),
        bytes(call.ldc), bytes(batch.stride_a), bytes(batch.stride_b), bytes(batch.stride_c)});
-  const Key key{sizeof(T),      turned_a,       turned_b,       call.m,         call.n,
-                call.k,         call.lda,       call.ldb,       call.ldc,       batch.count,
-                batch.stride_a, batch.stride_b, batch.stride_c, alignment,      call.beta != 0};
+  const Key key{sizeof(T),      turned_a,       turned_b,       call.m,    call.n,
+                call.k,         call.lda,       call.ldb,       call.ldc,  batch.count,
+                batch.stride_a, batch.stride_b, batch.stride_c, alignment, call.beta != 0};
   std::unique_ptr<Shape>& known = shapes_[key];
   if (known != nullptr) return *known;
   auto shape = std::make_unique<Shape>();

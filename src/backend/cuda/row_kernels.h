@@ -33,8 +33,7 @@ void start_rows(const Rows& rows, const void* body, cudaStream_t stream) {
   constexpr int64_t kMostBlocks = int64_t{1} << 30;
   const int64_t total = rows.workers * rows.rows;
   const auto grid = [&](int64_t of_block) {
-    return dim3(static_cast<unsigned>(
-        std::min(kMostBlocks, (total + of_block - 1) / of_block)));
+    return dim3(static_cast<unsigned>(std::min(kMostBlocks, (total + of_block - 1) / of_block)));
   };
   const Body& copied = *static_cast<const Body*>(body);
   if (rows.width <= kWarpWidth) {

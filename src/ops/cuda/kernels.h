@@ -21,7 +21,8 @@ void add_swiglu_kernels(KernelTable& table);
 
 KernelTable all_kernels();
 
-// add_row_kernel<Body<S>> for the number types of forwards, or of adjoints, or for ordinary numbers.
+// add_row_kernel<Body<S>> for the number types of forwards, or of adjoints, or for ordinary
+// numbers.
 template <template <class> class... Body>
 void add_forward_kernels(KernelTable& table) {
 #define SADDLE_ADD(S) (add_row_kernel<Body<S>>(table), ...);
