@@ -97,7 +97,14 @@ UpdateRunner<T>::UpdateRunner(backend::Context& context, const config::Settings&
                                           {settings.runtime.compile, settings.runtime.amp},
                                           micro_batch_size_, trained.weights, &trained.gradients)),
       numbers_(context, trained.workers()),
-      loss_weights_(context, trained.workers(), 1, 1) {}
+      loss_weights_(context, trained.workers(), 1, 1) {
+  context.reserve_scratch([&] {
+    ops::sum_of_squares<T>(context, trained.gradients.all(), numbers_.norm());
+    trained.optimizer.update(context, 0, 1, {numbers_.scale(), numbers_.commit()},
+                             trained.gradients, trained.weights,
+                             optim::mixing_of_update(decentralized_, 0, 1));
+  });
+}
 
 template <class T>
 void UpdateRunner<T>::set_microbatch(const UpdateBatch& batch, int64_t first, int64_t count) {

@@ -49,6 +49,7 @@ TEST(Devices, Agree) {
     backend::Context cpu(2);
     const Result expected = run(cpu, workers);
     backend::Context context = test_context(1);
+    EXPECT_EQ(context.on_host(), tests_the_processor());
     const Result found = run(context, workers);
     EXPECT_LT(golden::relative_l2(found.losses, expected.losses), 1e-13);
     EXPECT_LT(golden::relative_l2(found.gradients, expected.gradients), 1e-12);

@@ -125,6 +125,31 @@ TEST(UpdateRunner, StopsBeforeAnyChangeWhenANumberIsNotFinite) {
 }
 
 // Tuning chooses among ways that differ only in rounding, and does not affect the gradient.
+// After the first update nothing is allocated, and the host waits for the device only once, at the end;
+// the tokens and what steers the update are all that is copied to it.
+TEST(UpdateRunner, WaitsOnceAndAllocatesNothing) {
+  for (const int64_t workers : {1, 3}) {
+    config::Settings settings = update_settings(2, true);
+    settings.decentralized.num_models = workers;
+    Updater<float> updater(settings, workers);
+    const UpdateBatch batch = random_batch(workers, 6, settings.model);  // three microbatches
+    updater.runner->run(batch, {1, 500, 1000});
+    const int64_t made = updater.context.memory().allocations;
+    const backend::DeviceCounters before = updater.context.counters();
+    updater.runner->run(batch, {2, 1000, 1000});
+    const backend::DeviceCounters work = updater.context.counters() - before;
+    EXPECT_EQ(updater.context.memory().allocations, made);
+    EXPECT_EQ(work.host_reads, 1);
+    EXPECT_EQ(work.bytes_to_host, workers * 4 * 8);
+    // Inputs and targets; weights of losses, once for the update and for each microbatch; the matrix.
+    const int64_t matrix = workers > 1 ? workers * workers * 8 : 0;
+    EXPECT_EQ(work.bytes_to_device,
+              2 * 4 * static_cast<int64_t>(batch.inputs.size()) + 4 * workers * 8 + matrix);
+    EXPECT_GT(work.launches, 0);
+    EXPECT_GT(work.products, 0);
+  }
+}
+
 TEST(UpdateRunner, TuningKeepsTheGradient) {
   if (!tests_the_processor()) GTEST_SKIP() << "only the processor chooses";
   if (kManyThreads == 1) GTEST_SKIP() << "with one thread there is nothing to choose";
