@@ -86,11 +86,14 @@ TEST(Lines, ZeroBytesAfterTheLastMemberAreIgnored) {
     }
     EXPECT_EQ(reader.zero_bytes(), static_cast<int64_t>(zeros));
   }
-  for (const std::string& more : {gzip("two\n"), std::string("x")}) {
-    write_bytes(path, gzip("one\n") + std::string(512, '\0') + more);
-    expect_error(ErrorKind::kData,
-                 {path.string(), "512 zero bytes after a gzip member, and then more data"},
-                 [&] { all_lines(path); });
+  for (const size_t zeros : {size_t{1}, size_t{512}}) {
+    for (const std::string& more : {gzip("two\n"), std::string("x")}) {
+      write_bytes(path, gzip("one\n") + std::string(zeros, '\0') + more);
+      expect_error(ErrorKind::kData,
+                   {path.string(),
+                    fmt::format("{} zero bytes after a gzip member, and then more data", zeros)},
+                   [&] { all_lines(path); });
+    }
   }
 }
 

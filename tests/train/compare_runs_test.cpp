@@ -134,6 +134,12 @@ TEST_F(CompareRuns, AWeightFileIdentifiesTheData) {
   EXPECT_EQ(compare().at("same_work"), true);
 }
 
+TEST_F(CompareRuns, TheMedianOfAnEvenNumberOfRatesIsBetweenTheMiddleOnes) {
+  a_.losses = {5, 4, 3.5, 3.25};
+  a_.rates = {100, 400, 200, 300};
+  EXPECT_EQ(compare()["throughput"]["tokens_per_second_median"]["a"], 250.0);
+}
+
 TEST_F(CompareRuns, ProgramAndMachineAreCompared) {
   b_.environment["build"]["revision"] = "bbbb";
   a_.environment["libraries"] = {{"tokenizer", "S 1"}, {"products_float32", "P 1"}};

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/clock.h"
 #include "model/weights_file.h"
 #include "support/expect_error.h"
 #include "support/test_context.h"
@@ -245,6 +246,38 @@ TEST(Resume, OfARunKilledWhileWritingALine) {
   reference.train();
   run.train(resume_from("auto"));
   expect_same_run(run, reference);
+}
+
+// Each part of the time is added to that of the earlier pieces; the first update is the piece's
+// own.
+TEST(Resume, SumsTheSecondsOfItsPieces) {
+  const SmallRun run;
+  run.train(stop_after(run, 6));
+  const Path path = run.file("latest.state.safetensors");
+  {
+    const StateFile file(path);
+    backend::Context context(1);
+    TrainedModel<float> trained(context, run.settings, 1);
+    file.load<float>(trained);
+    RunState state = file.state();
+    state.seconds = {.startup = 1000,
+                     .training = 2000,
+                     .evaluation = 3000,
+                     .checkpoints = 4000,
+                     .first_update = 5000};
+    const data::TokenCache cache(run.settings.data.cache);
+    save_state<float>(path, state, run_recipe(run.settings, cache.identity(), 1), trained);
+  }
+  const Stopwatch watch;
+  const RunSeconds seconds = run.train(resume_from("auto")).state.seconds;
+  const double duration = watch.seconds();
+  EXPECT_GT(seconds.startup, 1000);
+  EXPECT_GT(seconds.training, 2000);
+  EXPECT_GT(seconds.evaluation, 3000);
+  EXPECT_GT(seconds.checkpoints, 4000);
+  EXPECT_GT(seconds.first_update, 0);
+  EXPECT_LT(seconds.first_update, seconds.training - 2000);
+  EXPECT_LT(seconds.startup + seconds.elapsed(), 10000 + duration);
 }
 
 TEST(Resume, RefusesCountersThatDoNotFit) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/stop.h"
 #include "config/load.h"
@@ -77,10 +79,18 @@ TEST(RunFiles, MetricsEveryFewUpdatesAndAtTheEnd) {
   run.settings.training.log_every = 12;
   run.train();
   std::vector<int64_t> steps;
+  double tokens = 0, seconds = 0;
   for (const Json& line : read_lines(run.file("metrics.jsonl"))) {
-    if (line.at("type") == "train") steps.push_back(line.at("step").get<int64_t>());
+    if (line.at("type") != "train") continue;
+    steps.push_back(line.at("step").get<int64_t>());
+    // The rate is that of the updates since the line before.
+    seconds +=
+        (line.at("tokens").get<double>() - tokens) / line.at("tokens_per_second").get<double>();
+    tokens = line.at("tokens");
   }
   EXPECT_EQ(steps, (std::vector<int64_t>{12, 24, 36, 40}));
+  const double training = read_json(run.file("result.json")).at("seconds").at("training");
+  EXPECT_NEAR(seconds / training, 1, 1e-9);
 }
 
 TEST(RunFiles, TheResultAndTheBestEvaluation) {
@@ -115,6 +125,26 @@ TEST(RunFiles, TheResultAndTheBestEvaluation) {
   const auto lines = read_lines(run.file("metrics.jsonl"));
   EXPECT_NEAR(lines.front().at("loss").get<double>(), std::log(61), 0.1);
   EXPECT_LT(outcome.validation->loss, 4.0);
+}
+
+// A rate that grows until the end: the model learns at first, and the last evaluation is worse.
+TEST(RunFiles, TheBestEvaluationNeedNotBeTheLast) {
+  SmallRun run;
+  run.settings.optimizer.lr = 1;
+  run.settings.optimizer.warmup_fraction = 1;
+  run.train();
+  std::vector<Json> evaluations;
+  for (const Json& line : read_lines(run.file("metrics.jsonl"))) {
+    if (line.at("type") == "evaluation") evaluations.push_back(line);
+  }
+  const auto best = std::ranges::min_element(
+      evaluations, {}, [](const Json& line) { return line.at("loss").get<double>(); });
+  ASSERT_LT(best->at("loss"), evaluations.back().at("loss"));
+  const Json result = read_json(run.file("result.json"));
+  EXPECT_EQ(result.at("best").at("step"), best->at("step"));
+  EXPECT_EQ(result.at("best").at("loss"), best->at("loss"));
+  EXPECT_EQ(result.at("last").at("loss"), evaluations.back().at("loss"));
+  EXPECT_EQ(read_json(run.file("best.json")), result.at("best"));
 }
 
 TEST(RunDirectory, AUsedOneIsRefused) {
