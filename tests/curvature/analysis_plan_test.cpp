@@ -58,7 +58,8 @@ TEST(AnalysisWork, OfFinishedResultsIsThatOfThePlan) {
   double work = 0;
   for (const auto& data : plan.cases()) work += 2 * plan.work(*data);
   double seconds = 0;
-  for (const Json& record : read_json(run.output() / "manifest.json").at("cases")) {
+  const Json manifest = read_json(run.output() / "manifest.json");
+  for (const Json& record : manifest.at("cases")) {
     seconds += record.at("seconds").get<double>();
   }
   EXPECT_NEAR(measured_seconds_per_work(run.output(), plan.identity()) * work / seconds, 1, 1e-12);
