@@ -269,9 +269,13 @@ TEST(Worker, RunsSeveralWorkersInFloat64) {
   EXPECT_THAT(record["profile"].dump(), HasSubstr("update adamw_and_mixing"));
 }
 
-// The cache of 12 sequences is read once for every three updates.
+// A cache of 12 sequences is read once for every three updates; two more are not enough for a
+// fourth.
 TEST(Worker, StartsAgainAtTheEndOfTheData) {
-  const SmallCase small;
+  SmallCase small;
+  small.settings.data.cache = (small.directory / "longer").string();
+  data::write_token_cache(small.settings.data.cache, data::random_ids(14 * 32 + 1, kVocabulary, 1),
+                          data::random_ids(100, kVocabulary, 2), kVocabulary);
   UpdateSource source(small.settings, DataMode::kReal);
   train::UpdateBatch first;
   train::UpdateBatch batch;
@@ -291,6 +295,11 @@ TEST(Worker, RefusesSettingsThatItCannotMeasure) {
   small.options.steps = 1;
   small.settings.training.batch_tokens = 14 * 32;
   expect_error(ErrorKind::kData, {"14 sequences", "12"}, [&] { small.measure(); });
+  small.settings.training.batch_tokens = 12 * 32;
+  small.settings.data.cache = (small.directory / "short").string();
+  data::write_token_cache(small.settings.data.cache, data::random_ids(12 * 32, kVocabulary, 1),
+                          data::random_ids(100, kVocabulary, 2), kVocabulary);  // no last target
+  expect_error(ErrorKind::kData, {"12 sequences", "has 11"}, [&] { small.measure(); });
   EXPECT_FALSE(std::filesystem::exists(small.options.output));
 }
 
