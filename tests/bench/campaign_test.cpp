@@ -153,6 +153,21 @@ TEST(Campaign, RepeatsDamagedMeasurements) {
   EXPECT_THAT(campaign.started, ElementsAre("mb4-compile-off"));
 }
 
+// Files are named by a part of a digest: what they say that they measured decides.
+TEST(Campaign, RepeatsMeasurementsOfSomethingElse) {
+  PlantedCampaign campaign;
+  campaign.benchmark.micro_batch_sizes = {4, 8};
+  const Json rows = campaign.grid().summary["rows"];
+  std::string name = rows[0]["record"];
+  name.replace(name.rfind(".json"), std::string::npos, ".identity.json");
+  Json identity = read_json(campaign.options.output / name);
+  identity.at("identity")["planted"] = 1;
+  write_json(campaign.options.output / name, identity);
+  campaign.started.clear();
+  campaign.grid();
+  EXPECT_THAT(campaign.started, ElementsAre("mb4-compile-off"));
+}
+
 // Changes each part of the identity separately, and settings that are not part of it.
 TEST(Campaign, ReusesOnlyTheSameMeasurement) {
   PlantedCampaign campaign;

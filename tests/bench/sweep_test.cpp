@@ -153,6 +153,20 @@ TEST(Sweep, KeepsARowForAFailedRunAndTriesItAgain) {
   EXPECT_THAT(training.started[0], HasSubstr("lr0.01-wd0 "));
 }
 
+TEST(Sweep, ComparesTheNamesOfAllRuns) {
+  const SmallSweep sweep;
+  const SweepPlan plan = sweep.plan();
+  make_directories(plan.directory);
+  claim_sweep_directory(plan);
+  claim_sweep_directory(plan);
+  const Path path = plan.directory / "sweep.json";
+  Json record = read_json(path);
+  record.at("runs").at(1)["name"] = "planted";
+  write_json(path, record);
+  expect_error(ErrorKind::kConfig, {"another order", "run 2 is 'planted' there"},
+               [&] { claim_sweep_directory(plan); });
+}
+
 TEST(Sweep, RefusesAnotherSweepInItsDirectory) {
   SmallSweep sweep;
   Log log = Log::silent();

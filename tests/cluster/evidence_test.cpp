@@ -92,7 +92,7 @@ TEST(Evidence, TheNoteCountsIfSlurmKnowsNothing) {
 TEST(EndNotes, WholeOrNothing) {
   EXPECT_EQ(parse_end_note("17 0\n")->exit_code, 0);
   EXPECT_EQ(parse_end_note("17_3 75\n")->id, "17_3");
-  for (const char* text : {"", "17", "17 0", "17 \n", "17 0\n1", "x 0\n", "17 -1\n"}) {
+  for (const char* text : {"", "17", "17 0", "17 \n", "17 0\n1", "x 0\n", "17 -1\n", "17 1000\n"}) {
     EXPECT_FALSE(parse_end_note(text)) << text;
   }
 }

@@ -47,6 +47,8 @@ TEST(WallTime, GivenForEachJob) {
   EXPECT_EQ(plan.wall_seconds, (std::vector<int64_t>{10 * 3600, 10 * 3600}));
   EXPECT_EQ(plan.jobs_that_fit, 5);  // two checkpoints in four hours
   EXPECT_FALSE(plan_given_time(10, 2, 10 * 3600, 3600).jobs_that_fit);
+  // At 1.8 hours each, three take 5.4 hours: 6 are asked for, which is more than 5.
+  EXPECT_EQ(plan_given_time(10, 2, 9 * 3600, 5 * 3600).jobs_that_fit, 5);
   EXPECT_EQ(plan_given_time(3, 8, 3600, std::nullopt).wall_seconds.size(), 3u);
 }
 

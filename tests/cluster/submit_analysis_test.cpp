@@ -93,6 +93,19 @@ TEST_F(SubmitAnalysis, TheCombinedResultsEqualALocalAnalysis) {
   EXPECT_EQ(slurm_.calls("sbatch"), 2);
 }
 
+// A checkpoint of which one case is missing is measured again.
+TEST_F(SubmitAnalysis, OnlyUnfinishedCheckpointsAreSubmitted) {
+  slurm_.answer("sbatch", FakeSlurm::kRunning);
+  ASSERT_EQ(run_saddle("analyze " + analysis(output_)).exit_code, 0);
+  expect_failure(run_saddle(submission()), ErrorKind::kConfig, {"nothing to submit"});
+  ASSERT_TRUE(std::filesystem::remove(output_ / "epoch-005.seen.json"));
+  const ProgramResult result = run_saddle(submission());
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(slurm_.calls("sbatch"), 1);
+  EXPECT_EQ(read_json(output_ / kSubmissionFile)["work"][0]["title"], "epoch-005");
+  expect_as_local();
+}
+
 // A submission may be resumed from another working directory.
 TEST_F(SubmitAnalysis, TheRecordContainsWholePaths) {
   slurm_.answer("sbatch", FakeSlurm::kRunning);

@@ -202,13 +202,18 @@ TEST(Execution, ARunningPlanAllocatesNothing) {
   EXPECT_EQ(setup.context.memory().allocations, made);
 }
 
-// With long sequences the scores need the most scratch, with many rows the projections.
+// With long sequences the scores need the most scratch, with many rows the projections, with a
+// large vocabulary the head.
 TEST(TangentSweep, AllocatesNothingWhileItRuns) {
-  for (const int64_t positions : {150, 8}) {
+  struct Shape {
+    int64_t positions, sequences, ffn, vocabulary;
+  };
+  for (const auto& [positions, sequences, ffn, vocabulary] :
+       {Shape{150, 3, 48, 97}, Shape{8, 600, 64, 97}, Shape{8, 40, 48, 1500}}) {
     ModelRun<float> setup(1, 2);
     setup.model.context_length = positions;
-    setup.model.ffn_width = positions == 8 ? 64 : 48;
-    const int64_t sequences = positions == 8 ? 600 : 3;
+    setup.model.ffn_width = ffn;
+    setup.model.vocab_size = vocabulary;
     const tensor::Layout layout = Parameters(setup.model).layout;
     const backend::Arena<float> weights(setup.context, layout, 1),
         directions(setup.context, layout, 2);
@@ -218,7 +223,7 @@ TEST(TangentSweep, AllocatesNothingWhileItRuns) {
     const int64_t made = setup.context.memory().allocations;
     sweep.run_adjoints(sequences, batch.inputs.data(), batch.targets.data(), 1);
     sweep.add_forms(directions, 0, forms);
-    EXPECT_EQ(setup.context.memory().allocations, made) << positions;
+    EXPECT_EQ(setup.context.memory().allocations, made) << sequences << " sequences";
   }
 }
 
