@@ -95,6 +95,23 @@ TEST_F(DriverTest, AnArrayIsOneSubmissionAndItsFailedTasksAnother) {
   EXPECT_EQ(tasks.submission().work[1].last()->name, "saddle-1234abcd-array-2");
 }
 
+// Also if its tasks were never submitted a second time: a job is found by its name.
+TEST_F(DriverTest, NoTwoArraysHaveTheSameName) {
+  Driver tasks(record(), two(true), log_);
+  tasks.submit_due(go_on);
+  slurm_.answer("sacct", "echo '101_1|FAILED|3:0|saddle-1234abcd-array-1|'");
+  tasks.refresh();
+  tasks.submit_due(go_on);
+  EXPECT_EQ(tasks.submission().work[1].last()->name, "saddle-1234abcd-array-2");
+  slurm_.answer("sacct",
+                "echo '101_0|FAILED|3:0|saddle-1234abcd-array-1|'\n"
+                "echo '102_1|COMPLETED|0:0|saddle-1234abcd-array-2|'");
+  tasks.refresh();
+  tasks.submit_due(go_on);
+  EXPECT_EQ(slurm_.calls("sbatch"), 3);
+  EXPECT_EQ(tasks.submission().work[0].last()->name, "saddle-1234abcd-array-3");
+}
+
 TEST_F(DriverTest, TheAccountingDecidesSuccess) {
   Driver jobs = driver();
   jobs.submit_due(go_on);
