@@ -1,5 +1,5 @@
 // The table of an analysis for people.
-#include "curvature/results_summary.h"
+#include "analysis/results_summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace saddle::curvature {
+namespace saddle::analysis {
 namespace {
 
 Json case_of(std::vector<std::string> names, double eigenvalue) {
@@ -48,4 +48,4 @@ TEST(SummaryText, ColumnsAreAlignedWhateverTheNames) {
 }
 
 }  // namespace
-}  // namespace saddle::curvature
+}  // namespace saddle::analysis

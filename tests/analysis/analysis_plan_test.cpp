@@ -1,11 +1,11 @@
 // The work of an analysis: counted by hand, and as much in the plan as in the finished results.
-#include "curvature/analysis_plan.h"
+#include "analysis/analysis_plan.h"
 
 #include <gtest/gtest.h>
 
-#include "curvature/analyzed_run.h"
+#include "analysis/analyzed_run.h"
 
-namespace saddle::curvature {
+namespace saddle::analysis {
 namespace {
 
 // Eight sequences in each of three batches, for three workers together, and one checkpoint.
@@ -24,7 +24,7 @@ struct PackedRun {
   double work(bool consensus, std::optional<int64_t> noise) const {
     AnalysisOptions options;
     options.run = settings.runtime.output_dir;
-    options.cases = {DataCaseKind::kSeen};
+    options.cases = {curvature::DataCaseKind::kSeen};
     options.consensus = consensus;
     options.noise_samples = noise;
     options.random_samples = 5;
@@ -66,4 +66,4 @@ TEST(AnalysisWork, OfFinishedResultsIsThatOfThePlan) {
 }
 
 }  // namespace
-}  // namespace saddle::curvature
+}  // namespace saddle::analysis
