@@ -97,15 +97,15 @@ TEST(GemmChoices, TuningKeepsAChoiceForEachNumberOfProducts) {
   three.count = 3;
   const Matrices all = random_matrices(one);
   std::vector<float> c(3 * 16 * 16);
-  context.gemm_choices().set_tuning(true);
+  gemm_choices(context)->set_tuning(true);
   for (const int64_t count : {1, 3}) {
-    gemm_batch(context, {count, 0, 0, 16 * 16}, one.a, one.b, 16, 16, 40, 1.0f, all.a.data(), 40,
-               all.b.data(), 40, 0.0f, c.data(), 16);
-    EXPECT_EQ(context.gemm_choices().find(three) != nullptr, count == 3);
+    gemm_batch(context, GemmLevel{count, 0, 0, 16 * 16}, one.a, one.b, 16, 16, 40, 1.0f,
+               all.a.data(), 40, all.b.data(), 40, 0.0f, c.data(), 16);
+    EXPECT_EQ(gemm_choices(context)->find(three) != nullptr, count == 3);
   }
-  EXPECT_EQ(context.gemm_choices().shapes(), 2);
-  ASSERT_NE(context.gemm_choices().find(one), nullptr);
-  EXPECT_NE(*context.gemm_choices().find(one), GemmSharing::kProducts);
+  EXPECT_EQ(gemm_choices(context)->shapes(), 2);
+  ASSERT_NE(gemm_choices(context)->find(one), nullptr);
+  EXPECT_NE(*gemm_choices(context)->find(one), GemmSharing::kProducts);
 }
 
 TEST(GemmChoices, TuningKeepsOneChoiceForEachShape) {
