@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/gemm_choices.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/test_context.h"
@@ -159,7 +160,7 @@ TEST(UpdateRunner, TuningKeepsTheGradient) {
   const TuningResult result = tuned.runner->tune_products();
   EXPECT_GT(result.shapes, 10) << "projections, attention and head, forward and backward";
   EXPECT_EQ(result.by_library + result.by_rows + result.by_columns, result.shapes);
-  EXPECT_FALSE(tuned.context.gemm_choices().tuning()) << "a run does not choose again";
+  EXPECT_FALSE(backend::gemm_choices(tuned.context)->tuning()) << "a run does not choose again";
   const UpdateBatch batch = random_batch(1, 24, settings.model);
   tuned.runner->accumulate_gradients(batch);
   plain.runner->accumulate_gradients(batch);
