@@ -16,6 +16,11 @@ namespace saddle::backend {
 // Every block of device memory begins at a multiple of this.
 inline constexpr int64_t kMemoryAlignment = 64;
 
+// The next multiple of it.
+constexpr int64_t aligned_bytes(int64_t bytes) {
+  return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+}
+
 // Device memory in use; shared by a context and the memory allocated through it.
 struct MemoryStatistics {
   int64_t bytes_now = 0;

@@ -89,7 +89,7 @@ void Workspace::borrow(Part part) {
 }
 
 void* Workspace::take(int64_t bytes) {
-  const int64_t rounded = (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+  const int64_t rounded = aligned_bytes(bytes);
   if (measuring_) {
     used_ += rounded;
     most_used_ = std::max(most_used_, used_);

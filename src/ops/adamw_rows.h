@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/group.h"
+#include "tensor/layout.h"
 #include "tensor/view.h"
 
 namespace saddle::ops {
@@ -29,7 +30,7 @@ struct AdamWPiece {
 };
 
 constexpr AdamWPiece adamw_piece(tensor::View<const int32_t> pieces, int64_t i) {
-  constexpr int64_t kAlignment = 64;  // tensor::Layout::kAlignment
+  constexpr int64_t kAlignment = tensor::Layout::kAlignment;
   const int32_t* piece = pieces.row(0, i).data;
   return {piece[0] * kAlignment, piece[1], piece[2] != 0};
 }

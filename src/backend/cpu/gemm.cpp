@@ -136,16 +136,28 @@ std::string product_library<double>() {
   return fmt::format("BLIS {}, float64", bli_info_get_version_str());
 }
 
+namespace {
+
+// Counts a call, and passes it on unless it is for the processor: returns whether it is.
+template <class T>
+bool is_for_processor(Context& context, const GemmCall<T>& call) {
+  if (call.m == 0 || call.n == 0) return false;
+  ++context.counters().products;
+  if (context.measuring()) return false;
+  if (context.on_host()) return true;
+  context.device().multiply(call);
+  return false;
+}
+
+}  // namespace
+
 GemmChoices* gemm_choices(Context& context) {
   if (!context.on_host()) return nullptr;
   return &static_cast<cpu::Processor&>(context.device()).choices();
 }
 
 void multiply(Context& context, const GemmCall<float>& call) {
-  if (call.m == 0 || call.n == 0) return;
-  ++context.counters().products;
-  if (context.measuring()) return;
-  if (!context.on_host()) return context.device().multiply(call);
+  if (!is_for_processor(context, call)) return;
   if (context.is_lane() || omp_in_parallel() != 0) {
     return run(context, call, GemmSharing::kLibrary);
   }
@@ -168,10 +180,7 @@ void multiply(Context& context, const GemmCall<float>& call) {
 }
 
 void multiply(Context& context, const GemmCall<double>& call) {
-  if (call.m == 0 || call.n == 0) return;
-  ++context.counters().products;
-  if (context.measuring()) return;
-  if (!context.on_host()) return context.device().multiply(call);
+  if (!is_for_processor(context, call)) return;
   // BLIS runs each share of the rows on one thread, and the shares do not depend on the number of
   // threads: neither do the sums.
   constexpr int64_t kRows = 64;

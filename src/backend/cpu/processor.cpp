@@ -24,7 +24,7 @@ void* map_memory(int64_t bytes) {
 }
 
 void* small_memory(int64_t bytes) {
-  const int64_t rounded = (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+  const int64_t rounded = aligned_bytes(bytes);
   void* address = std::aligned_alloc(kMemoryAlignment, rounded);
   if (address != nullptr) std::memset(address, 0, rounded);
   return address;

@@ -73,7 +73,7 @@ void CudaDevice::wait() {
 char* CudaDevice::stage(int64_t bytes) {
   if (staged_ + bytes > kStagingBytes) wait();
   char* const at = staging_ + staged_;
-  staged_ += (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+  staged_ += aligned_bytes(bytes);
   return at;
 }
 

@@ -21,7 +21,6 @@ class KernelTable {
     const auto found = kernels_.find(body);
     return found == kernels_.end() ? nullptr : found->second;
   }
-  size_t size() const { return kernels_.size(); }
 
  private:
   std::map<std::type_index, Start> kernels_;

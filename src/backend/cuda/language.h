@@ -23,14 +23,16 @@
 
 namespace saddle::backend::cuda {
 
-// Queues `kernel` on `stream`; cudaGetLastError() returns what is wrong with the geometry.
+// Queues `kernel` on `stream`, with `shared_bytes` of dynamic shared memory for each block;
+// cudaGetLastError() returns what is wrong with the geometry.
 template <class... Parameters, class... Arguments>
-void launch(dim3 grid, dim3 block, cudaStream_t stream, void (*kernel)(Parameters...),
-            Arguments&&... arguments) {
+void launch(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
+            void (*kernel)(Parameters...), Arguments&&... arguments) {
 #ifdef __CUDACC__
-  kernel<<<grid, block, 0, stream>>>(std::forward<Arguments>(arguments)...);
+  kernel<<<grid, block, shared_bytes, stream>>>(std::forward<Arguments>(arguments)...);
 #else
-  emulated::launch(grid, block, 0, stream, kernel, std::forward<Arguments>(arguments)...);
+  emulated::launch(grid, block, shared_bytes, stream, kernel,
+                   std::forward<Arguments>(arguments)...);
 #endif
 }
 

@@ -161,7 +161,6 @@ Products::Shape& Products::shape_for(const GemmCall<T>& call, const GemmLevel& b
 template <class T>
 void Products::multiply_level(const GemmCall<T>& call, const GemmLevel& batch) {
   const Shape& shape = shape_for(call, batch);
-  ++calls_;
   check(cublasLtMatmul(handle_, shape.product, &call.alpha, call.B, shape.a, call.A, shape.b,
                        &call.beta, call.C, shape.c, call.C, shape.c, &shape.algorithm, workspace_,
                        workspace_bytes_, stream_),

@@ -23,8 +23,6 @@ class Products {
   template <class T>
   void multiply(const GemmCall<T>& call);
 
-  int64_t library_calls() const { return calls_; }
-
  private:
   // What the library makes for a shape.
   struct Shape;
@@ -42,7 +40,6 @@ class Products {
   void* workspace_ = nullptr;
   size_t workspace_bytes_ = 0;
   std::map<Key, std::unique_ptr<Shape>> shapes_;
-  int64_t calls_ = 0;
 };
 
 }  // namespace saddle::backend::cuda

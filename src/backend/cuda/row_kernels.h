@@ -37,10 +37,11 @@ void start_rows(const Rows& rows, const void* body, cudaStream_t stream) {
   };
   const Body& copied = *static_cast<const Body*>(body);
   if (rows.width <= kWarpWidth) {
-    launch(grid(kWarpsOfBlock), dim3(32, kWarpsOfBlock), stream, warp_rows<Body>, copied, rows.rows,
-           total);
+    launch(grid(kWarpsOfBlock), dim3(32, kWarpsOfBlock), 0, stream, warp_rows<Body>, copied,
+           rows.rows, total);
   } else {
-    launch(grid(1), dim3(BlockGroup::kCount), stream, block_rows<Body>, copied, rows.rows, total);
+    launch(grid(1), dim3(BlockGroup::kCount), 0, stream, block_rows<Body>, copied, rows.rows,
+           total);
   }
 }
 
