@@ -100,6 +100,8 @@ class Device {
 
   virtual void multiply(const GemmCall<float>& call) = 0;
   virtual void multiply(const GemmCall<double>& call) = 0;
+  virtual void multiply(const GemmCall<num::Bf16>& call) = 0;
+  virtual void multiply(const GemmCall<num::Bf16, float>& call) = 0;
 
   MemoryStatistics& memory() { return memory_; }
 

@@ -16,6 +16,9 @@ namespace saddle::backend {
 // computed several times: if beta != 0, C is then meaningless.
 void multiply(Context& context, const GemmCall<float>& call);
 void multiply(Context& context, const GemmCall<double>& call);
+// Of bf16, with sums in float: by the processor's instructions for them, or otherwise in float.
+void multiply(Context& context, const GemmCall<num::Bf16>& call);
+void multiply(Context& context, const GemmCall<num::Bf16, float>& call);
 
 // The library that computes products of T (float or double) on the processor, with its version.
 template <class T>

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "num/bf16.h"
+
 namespace saddle::backend {
 
 enum class Transpose { kNo, kYes };
@@ -32,22 +34,25 @@ struct GemmBatch {
 
 // C = alpha op(A) op(B) + beta C for each product of a batch, row-major: op(A) is [m, k], op(B)
 // [k, n], C [m, n]; lda, ldb, ldc are the distances between stored rows. If beta = 0, the old C is
-// not read. A, B and C are the operands of the first product.
-template <class T>
+// not read. A, B and C are the operands of the first product. T is float, double, or Bf16, whose
+// products are summed in float; the result R of products of Bf16 is Bf16 or float.
+template <class T, class R = T>
 struct GemmCall {
+  using Factor = num::Arithmetic<T>;
+
   GemmBatch batch;
   Transpose transpose_a = Transpose::kNo;
   Transpose transpose_b = Transpose::kNo;
   int64_t m = 0;
   int64_t n = 0;
   int64_t k = 0;
-  T alpha = 1;
+  Factor alpha = 1;
   const T* A = nullptr;
   int64_t lda = 0;
   const T* B = nullptr;
   int64_t ldb = 0;
-  T beta = 0;
-  T* C = nullptr;
+  Factor beta = 0;
+  R* C = nullptr;
   int64_t ldc = 0;
 
   // Product i of the batch, inner products first.

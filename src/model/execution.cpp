@@ -18,6 +18,12 @@ std::unique_ptr<Execution<S>> make_execution(backend::Context& context,
   } else if (!options.compile) {
     return std::make_unique<Reference<S>>(context, model, options, sequences, weights, gradients);
   }
+  if constexpr (std::is_same_v<S, float>) {
+    if (options.autocast) {
+      return std::make_unique<Plan<num::Bf16>>(context, model, options, sequences, weights,
+                                               gradients);
+    }
+  }
   return std::make_unique<Plan<S>>(context, model, options, sequences, weights, gradients);
 }
 

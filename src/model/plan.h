@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "model/batch.h"
@@ -27,9 +28,15 @@ struct Step {
   double operations = 0;  // of its products (model/operation_counts.h), for a profile
 };
 
-template <class S>
-class Plan : public Execution<S> {
+// L: the type in which operands of products are stored (ops/common.h): the number type S itself,
+// which under autocast is rounded in place, or Bf16. Bf16 is for training and evaluation under
+// autocast: adjoints are then stored as Bf16 too. Plans over S do not round them, so that curvature
+// is the derivative of the rounded function.
+template <class L>
+class Plan : public Execution<num::Arithmetic<L>> {
  public:
+  using S = num::Arithmetic<L>;
+
   // As make_execution(); options.compile is ignored.
   Plan(backend::Context& context, const config::ModelSettings& model, ExecutionOptions options,
        int64_t sequences, const backend::Arena<S>& weights, backend::Arena<S>* gradients);
@@ -51,10 +58,13 @@ class Plan : public Execution<S> {
   void run_adjoints(std::span<const double> weights);
 
   // The buffers of the current batch, with the contents of its last run.
-  const PlanBuffers<S>& buffers() const { return steps_->buffers; }
+  const PlanBuffers<L>& buffers() const { return steps_->buffers; }
   // The weights as products see them: rounded under autocast.
-  const backend::Arena<S>& product_weights() const {
-    return options_.autocast ? rounded_weights_ : weights_;
+  const backend::Arena<L>& product_weights() const {
+    if constexpr (std::is_same_v<L, S>) {
+      if (!options_.autocast) return weights_;
+    }
+    return rounded_weights_;
   }
   const RopeCache<num::Plane<S>>& rope() const { return rope_; }
   const DeviceBatch& batch() const { return batch_; }
@@ -62,6 +72,7 @@ class Plan : public Execution<S> {
 
  private:
   using V = tensor::View<S>;
+  using W = tensor::View<L>;  // an operand of products
 
   Plan(backend::Context& context, const config::ModelSettings& model, ExecutionOptions options,
        int64_t sequences, const backend::Arena<S>& weights, backend::Arena<S>* gradients,
@@ -69,7 +80,7 @@ class Plan : public Execution<S> {
 
   // The steps of one batch shape.
   struct Steps {
-    PlanBuffers<S> buffers;
+    PlanBuffers<L> buffers;
     std::vector<Step> forward;        // up to the input of the head
     std::vector<Step> loss;           // the head, losses only
     std::vector<Step> loss_gradient;  // the head with its gradient
@@ -79,27 +90,30 @@ class Plan : public Execution<S> {
   // A projection: weights and their gradients, and the columns of the output that they produce.
   // Adjacent parts of the arena are one part.
   struct Part {
-    V weight, gradient;
+    W weight;
+    V gradient;
     int64_t first_column;
   };
   std::vector<Part> parts(std::initializer_list<int> slots) const;
 
   // The steps of a batch shape, made on first use.
   Steps& steps_for(int64_t sequences);
-  Steps build(PlanBuffers<S> at);
-  void add_block(Steps& steps, const BlockSlots& slots, const BlockBuffers<S>& b, V y);
-  void add_block_adjoint(Steps& steps, const BlockSlots& slots, const BlockBuffers<S>& b,
-                         const BlockAdjoints<S>& d) requires num::kHasAdjoint<S>;
-  void add_adjoint(Steps& steps, const PlanBuffers<S>& at,
+  Steps build(PlanBuffers<L> at);
+  void add_block(Steps& steps, const BlockSlots& slots, const BlockBuffers<L>& b, W branch);
+  void add_block_adjoint(Steps& steps, const BlockSlots& slots, const BlockBuffers<L>& b,
+                         const BlockAdjoints<L>& d) requires num::kHasAdjoint<S>;
+  void add_adjoint(Steps& steps, const PlanBuffers<L>& at,
                    const Part& head) requires num::kHasAdjoint<S>;
-  void add_project(std::vector<Step>& steps, const char* name, V x, std::vector<Part> weights, V y);
-  void add_project_adjoint(std::vector<Step>& steps, const char* name, V x, V dy,
-                           std::vector<Part> weights, V dx) requires num::kHasAdjoint<S>;
-  void add_round(std::vector<Step>& steps, V x);
-  void add_norm_again(std::vector<Step>& steps, V x, int gain, V n, V r);
+  void add_project(std::vector<Step>& steps, const char* name, W x, std::vector<Part> weights, W y);
+  void add_project_adjoint(std::vector<Step>& steps, const char* name, W x, W dy,
+                           std::vector<Part> weights, W dx) requires num::kHasAdjoint<S>;
+  void add_norm_adjoint(std::vector<Step>& steps, V x, int gain, V r, W dy, V dx,
+                        W dx_operand) requires num::kHasAdjoint<S>;
+  void add_round(std::vector<Step>& steps, W x);
+  void add_norm_again(std::vector<Step>& steps, V x, int gain, W normed, V r);
   // y = x, unless both are the same buffer.
   void add_copy(std::vector<Step>& steps, V x, V y);
-  double head_operations(V x) const;  // of one product
+  double head_operations(W x) const;  // of one product
   V gradient(int slot) const { return gradients_ != nullptr ? gradients_->view(slot) : V(); }
   // `group` names the steps in a profile.
   void run(const char* group, const std::vector<Step>& steps) const;
@@ -114,7 +128,7 @@ class Plan : public Execution<S> {
   const backend::Arena<S>& weights_;
   backend::Arena<S>* gradients_;
   Keep keep_;
-  backend::Arena<S> rounded_weights_;  // under autocast
+  backend::Arena<L> rounded_weights_;  // under autocast
   backend::Memory memory_;
   std::map<int64_t, Steps> shapes_;  // by sequences
   Steps* steps_ = nullptr;           // of the current batch

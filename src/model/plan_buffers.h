@@ -1,8 +1,11 @@
 // The buffers of a plan for one batch shape. Tensors that are not needed at the same time share a
 // buffer, unless the plan keeps every adjoint.
+//
+// S is the number type, L the type in which operands of products are stored (ops/common.h).
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "config/settings.h"
@@ -22,95 +25,117 @@ enum class Keep {
 // kActivations all blocks share one buffer for normed tensors and one for the output of swiglu, and
 // the adjoint recomputes them (as Chen et al., "Training deep nets with sublinear memory cost",
 // 2016, do for whole layers).
-template <class S>
+template <class L>
 struct BlockBuffers {
-  tensor::View<S> x, n1, r1;       // input; normed; its inverse root mean square
-  tensor::View<S> qkv, o;          // projections, rotated by rope; attention
-  tensor::View<S> middle, n2, r2;  // after attention; normed; its inverse root mean square
-  tensor::View<S> gate_up, a;      // projections; swiglu
+  using S = num::Arithmetic<L>;
+  tensor::View<S> x, r1;       // input; the inverse root mean square of its rows
+  tensor::View<L> n1;          // input, normed
+  tensor::View<L> qkv, o;      // projections, rotated by rope; attention
+  tensor::View<S> middle, r2;  // after attention; the inverse root mean square of its rows
+  tensor::View<L> n2;          // after attention, normed
+  tensor::View<L> gate_up, a;  // projections; swiglu
 };
 
 // Adjoints of the outputs of a block's operations, in the order in which they are computed.
-template <class S>
+template <class L>
 struct BlockAdjoints {
-  tensor::View<S> out;      // of the block, and so of the down projection
-  tensor::View<S> a;        // of swiglu
-  tensor::View<S> gate_up;  // of these projections
-  tensor::View<S> n2;       // of the second norm
-  tensor::View<S> middle;   // of the residual stream after attention, and so of that projection
-  tensor::View<S> o;        // of attention
-  tensor::View<S> qkv;      // of these projections, before rope once the adjoint is done
-  tensor::View<S> n1;       // of the first norm
-  tensor::View<S> x;        // of the block's input
+  using S = num::Arithmetic<L>;
+  tensor::View<S> out;          // of the block
+  tensor::View<L> d_down;       // the same, as that of the down projection
+  tensor::View<L> a;            // of swiglu
+  tensor::View<L> gate_up;      // of these projections
+  tensor::View<L> n2;           // of the second norm
+  tensor::View<S> middle;       // of the residual stream after attention
+  tensor::View<L> d_attention;  // the same, as that of the projection of attention's output
+  tensor::View<L> o;            // of attention
+  tensor::View<L> qkv;          // of these projections, before rope once the adjoint is done
+  tensor::View<L> n1;           // of the first norm
+  tensor::View<S> x;            // of the block's input
 };
 
-template <class S>
+template <class L>
 struct PlanBuffers {
-  std::vector<BlockBuffers<S>> blocks;
-  tensor::View<S> last, n, r;  // the residual stream after all blocks; normed; its inverse rms
-  tensor::View<S> y;           // a block's output before the residual sum
+  using S = num::Arithmetic<L>;
+  std::vector<BlockBuffers<L>> blocks;
+  tensor::View<S> final_stream, final_r;  // the residual stream after all blocks; its inverse rms
+  tensor::View<L> final_normed;
+  tensor::View<L> branch;  // the output of a block's last projection, before the residual sum
   tensor::View<S> losses;
-  std::vector<BlockAdjoints<S>> adjoints;
-  tensor::View<S> dn;  // adjoint of the last norm
+  std::vector<BlockAdjoints<L>> adjoints;
+  tensor::View<L> d_final_normed;
 };
 
-// Lays out the buffers for `sequences` sequences of each of `workers` workers.
-template <class S>
-PlanBuffers<S> lay_out(Buffers<S>& buffers, const config::ModelSettings& model, int64_t workers,
+// Lays out the buffers for `sequences` sequences of each of `workers` workers. kAdjoints: only
+// where L is S.
+template <class L>
+PlanBuffers<L> lay_out(Buffers& buffers, const config::ModelSettings& model, int64_t workers,
                        int64_t sequences, Keep keep) {
+  using S = num::Arithmetic<L>;
   const int64_t rows = sequences * model.context_length;
-  const auto take = [&](int64_t cols) { return buffers.take(workers, rows, cols); };
-  const auto take_width = [&] { return take(model.width); };
-  PlanBuffers<S> at;
+  const auto take = [&](int64_t cols) { return buffers.take<L>(workers, rows, cols); };
+  const auto take_operand = [&] { return take(model.width); };
+  const auto take_stream = [&] { return buffers.take<S>(workers, rows, model.width); };
+  const auto take_column = [&] { return buffers.take<S>(workers, rows, 1); };
+  PlanBuffers<L> at;
   for (int64_t i = 0; i < model.layers; ++i) {
     if (i > 0 && keep == Keep::kNothing) {
       at.blocks.push_back(at.blocks[0]);
       continue;
     }
-    const BlockBuffers<S>* shared =
+    const BlockBuffers<L>* shared =
         i > 0 && keep == Keep::kActivations ? &at.blocks.front() : nullptr;
-    BlockBuffers<S> b;
-    b.x = take_width();
-    b.n1 = shared ? shared->n1 : take_width();
-    b.r1 = take(1);
+    BlockBuffers<L> b;
+    b.x = take_stream();
+    b.n1 = shared ? shared->n1 : take_operand();
+    b.r1 = take_column();
     b.qkv = take(3 * model.width);
-    b.o = take_width();
-    b.middle = take_width();
-    b.n2 = keep == Keep::kAdjoints ? take_width() : b.n1;
-    b.r2 = take(1);
+    b.o = take_operand();
+    b.middle = take_stream();
+    b.n2 = keep == Keep::kAdjoints ? take_operand() : b.n1;
+    b.r2 = take_column();
     b.gate_up = take(2 * model.ffn_width);
     b.a = shared ? shared->a : take(model.ffn_width);
     at.blocks.push_back(b);
   }
-  at.last = take_width();
-  at.n = take_width();
-  at.r = take(1);
-  at.y = take_width();
-  at.losses = take(1);
+  at.final_stream = take_stream();
+  at.final_normed = take_operand();
+  at.final_r = take_column();
+  at.branch = take_operand();
+  at.losses = take_column();
   if (keep == Keep::kNothing) return at;
 
-  at.dn = take_width();
-  tensor::View<S> stream = take_width();  // adjoint of the residual stream
+  at.d_final_normed = take_operand();
+  tensor::View<S> stream = take_stream();  // adjoint of the residual stream
+  // The same as an operand of products.
+  const auto operand_of = [&]([[maybe_unused]] tensor::View<S> of) {
+    if constexpr (std::is_same_v<L, S>) {
+      return of;
+    } else {
+      return at.adjoints.empty() ? take_operand() : at.adjoints[0].d_down;
+    }
+  };
   for (int64_t i = 0; i < model.layers; ++i) {
-    BlockAdjoints<S> d;
+    BlockAdjoints<L> d;
     if (keep == Keep::kAdjoints) {
       d.x = stream;
       d.qkv = take(3 * model.width);
       d.gate_up = take(2 * model.ffn_width);
       d.a = take(model.ffn_width);
-      d.n1 = take_width();
-      d.o = take_width();
-      d.middle = take_width();
-      d.n2 = take_width();
-      d.out = stream = take_width();  // the input of the next block
+      d.n1 = take_operand();
+      d.o = take_operand();
+      d.middle = take_stream();
+      d.n2 = take_operand();
+      d.out = stream = take_stream();  // the input of the next block
     } else {
       d.x = d.middle = d.out = stream;
-      d.n1 = d.o = d.n2 = at.dn;
+      d.n1 = d.o = d.n2 = at.d_final_normed;
       d.qkv = i == 0 ? take(3 * model.width) : at.adjoints[0].qkv;
       // Adjoints overwrite their own activations, which are no longer needed.
       d.gate_up = at.blocks[i].gate_up;
       d.a = at.blocks[i].a;
     }
+    d.d_down = operand_of(d.out);
+    d.d_attention = std::is_same_v<L, S> ? operand_of(d.middle) : d.d_down;
     at.adjoints.push_back(d);
   }
   return at;

@@ -1,5 +1,7 @@
 #include "model/reference.h"
 
+#include <type_traits>
+
 #include "model/operation_counts.h"
 #include "ops/attention_steps.h"
 #include "ops/cross_entropy.h"
@@ -65,15 +67,25 @@ Variable<S> add(Tape<S>& tape, const Variable<S>& x, const Variable<S>& y) {
   return z;
 }
 
-// x, rounded to bf16 under autocast; the derivative passes through unchanged.
+// What is rounded to bf16 under autocast. Adjoints only over float, where training needs them:
+// curvature is the derivative of the rounded function.
+enum class Round { kValue, kAdjoint, kBoth };
+
 template <class S>
-Variable<S> round(Tape<S>& tape, bool autocast, const Variable<S>& x) {
+Variable<S> round(Tape<S>& tape, bool autocast, const Variable<S>& x, Round what = Round::kBoth) {
   if (!autocast) return x;
   const auto region = tape.region("round_bf16");
   const auto y = tape.make_like(x);
-  ops::round_bf16<S>(tape.context(), x->value, y->value);
+  if (what == Round::kAdjoint) {
+    ops::copy<S>(tape.context(), x->value, y->value);
+  } else {
+    ops::round_bf16<S>(tape.context(), x->value, y->value);
+  }
+  const bool rounds_adjoint = what != Round::kValue && std::is_same_v<S, float>;
   tape.on_adjoint("round_bf16", 0, [=, &tape] {
-    ops::accumulate<S>(tape.context(), tape.adjoint(y), tape.adjoint(x));
+    const View<S> dy = tape.adjoint(y);
+    if (rounds_adjoint) ops::round_bf16<S>(tape.context(), dy, dy);
+    ops::accumulate<S>(tape.context(), dy, tape.adjoint(x));
   });
   return y;
 }
@@ -149,8 +161,10 @@ Variable<S> attention_values(Tape<S>& tape, AttentionShape shape, const Variable
 template <class S>
 Variable<S> attention(Tape<S>& tape, AttentionShape shape, const Variable<S>& q,
                       const Variable<S>& k, const Variable<S>& v) {
-  const auto p = causal_softmax(tape, shape, attention_scores(tape, shape, q, k));
-  return attention_values(tape, shape, round(tape, shape.round_probabilities, p), v);
+  const bool rounds = shape.round_probabilities;
+  const auto s = round(tape, rounds, attention_scores(tape, shape, q, k), Round::kAdjoint);
+  const auto p = causal_softmax(tape, shape, s);
+  return attention_values(tape, shape, round(tape, rounds, p, Round::kValue), v);
 }
 
 template <class S>
@@ -221,8 +235,11 @@ void Reference<S>::forward(Tape<S>& tape) {
     return tape.parameter(weights_.view(slot), tape.records() ? gradients_->view(slot) : View<S>());
   };
   const auto rounded = [&](const Variable<S>& x) { return round(tape, options_.autocast, x); };
+  const auto weight = [&](const Variable<S>& x) {
+    return round(tape, options_.autocast, x, Round::kValue);
+  };
   const auto project = [&](const Variable<S>& x, int slot) {
-    return linear(tape, x, rounded(parameter(slot)));
+    return rounded(linear(tape, x, weight(parameter(slot))));
   };
   const auto turned = [&](const Variable<S>& x) {
     return rounded(rope(tape, x, rope_.tables(), model_.context_length));
@@ -234,7 +251,7 @@ void Reference<S>::forward(Tape<S>& tape) {
     const auto n1 = rounded(rmsnorm(tape, h, parameter(block.attention_norm), model_.norm_eps));
     const auto q = turned(project(n1, block.q_proj));
     const auto k = turned(project(n1, block.k_proj));
-    const auto v = rounded(project(n1, block.v_proj));
+    const auto v = project(n1, block.v_proj);
     const auto o = rounded(attention(tape, shape, q, k, v));
     h = add(tape, h, project(o, block.out_proj));
     const auto n2 = rounded(rmsnorm(tape, h, parameter(block.ffn_norm), model_.norm_eps));
@@ -244,7 +261,7 @@ void Reference<S>::forward(Tape<S>& tape) {
     h = add(tape, h, project(a, block.down_proj));
   }
   const auto n = rounded(rmsnorm(tape, h, parameter(parameters_.norm), model_.norm_eps));
-  const auto z = linear(tape, n, rounded(table));
+  const auto z = rounded(linear(tape, n, weight(table)));
 
   const auto region = tape.region("cross_entropy");
   const auto losses = tape.make(z->value.workers(), z->value.rows(), 1);

@@ -25,7 +25,7 @@ TangentSweep<T>::TangentSweep(backend::Context& context, const config::ModelSett
       lanes_(lanes),
       plan_(Plan<T>::with_adjoints(context, model, options, sequences, weights)) {
   const int64_t rows = sequences * model.context_length;
-  Buffers<T> measure;
+  Buffers measure;
   lay_out(measure, model, lanes, rows);
   memory_ = context.allocate(measure.bytes());
   context.reserve_scratch([&] {
@@ -37,10 +37,10 @@ TangentSweep<T>::TangentSweep(backend::Context& context, const config::ModelSett
 }
 
 template <class T>
-typename TangentSweep<T>::Tangents TangentSweep<T>::lay_out(Buffers<T>& buffers,
+typename TangentSweep<T>::Tangents TangentSweep<T>::lay_out(Buffers& buffers,
                                                             const config::ModelSettings& model,
                                                             int64_t lanes, int64_t rows) {
-  const auto take = [&](int64_t cols) { return buffers.take(lanes, rows, cols); };
+  const auto take = [&](int64_t cols) { return buffers.template take<T>(lanes, rows, cols); };
   Tangents t;
   t.stream = take(model.width);
   t.branch = take(model.width);
@@ -112,17 +112,19 @@ void TangentSweep<T>::add_forms(const backend::Arena<T>& directions, int64_t fir
   const PlanBuffers<T>& at = plan_->buffers();
   const Lanes lanes{directions, first, forms};
   // A smaller batch or fewer directions use the same memory.
-  Buffers<T> buffers(memory_);
-  const Tangents t = lay_out(buffers, model_, count, at.n.rows());
+  Buffers buffers(memory_);
+  const Tangents t = lay_out(buffers, model_, count, at.final_normed.rows());
 
   ops::embedding_forward<T>(context_, plan_->batch().inputs().repeat(count),
                             lanes.view(parameters_.embedding), t.stream);
   for (int64_t block = 0; block < model_.layers; ++block) sweep_block(block, lanes, t);
-  ops::rmsnorm_second_order<T>(context_, at.last, weights_.view(parameters_.norm), model_.norm_eps,
-                               at.dn, t.stream, lanes.view(parameters_.norm), t.branch, forms);
-  ops::head_second_order<T>(context_, at.n, plan_->product_weights().view(parameters_.embedding),
+  ops::rmsnorm_second_order<T>(context_, at.final_stream, weights_.view(parameters_.norm),
+                               model_.norm_eps, at.d_final_normed, t.stream,
+                               lanes.view(parameters_.norm), t.branch, forms);
+  ops::head_second_order<T>(context_, at.final_normed,
+                            plan_->product_weights().view(parameters_.embedding),
                             plan_->batch().targets(), weight_, t.branch,
-                            lanes.view(parameters_.embedding), forms);
+                            lanes.view(parameters_.embedding), forms, options_.autocast);
 }
 
 template class TangentSweep<float>;

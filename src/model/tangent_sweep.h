@@ -57,7 +57,7 @@ class TangentSweep {
     C of(C all) const { return all.worker_range(first, forms.workers()); }
   };
 
-  static Tangents lay_out(Buffers<T>& buffers, const config::ModelSettings& model, int64_t lanes,
+  static Tangents lay_out(Buffers& buffers, const config::ModelSettings& model, int64_t lanes,
                           int64_t rows);
   void sweep_block(int64_t block, const Lanes& lanes, const Tangents& t);
   // The projection x -> y of some slots; their rows in turn are the columns of y.

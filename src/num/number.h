@@ -1,5 +1,6 @@
 // The properties of a number type that operations use: how many planes it is stored in, the type of
-// one plane, its value. Number types: float, double, Dual<T> (num/dual.h), Jet<T> (num/jet.h).
+// one plane, its value. Number types: float, double, Dual<T> (num/dual.h), Jet<T> (num/jet.h), and
+// for storage Bf16 (num/bf16.h).
 //
 // All functions of this room are constexpr: such functions nvcc compiles for the GPU as well
 // (--expt-relaxed-constexpr), without a mark of its own on each.
@@ -28,6 +29,18 @@ template <class S>
 using Plane = std::conditional_t<std::is_const_v<S>,
                                  const typename NumberTraits<std::remove_const_t<S>>::Plane,
                                  typename NumberTraits<std::remove_const_t<S>>::Plane>;
+
+// The number type in which numbers stored as S are computed: S, unless S is only for storage.
+template <class S>
+struct ArithmeticOf {
+  using Type = S;
+};
+template <class S>
+using Arithmetic = typename ArithmeticOf<std::remove_const_t<S>>::Type;
+
+// The type of the constants of this arithmetic: a plane of it.
+template <class S>
+using Scalar = Plane<Arithmetic<S>>;
 
 // Only the value, the part that a branch may depend on.
 constexpr float value(float x) {

@@ -9,9 +9,10 @@
 //
 // This is one operation that stores no score matrix. It computes kQueryRows rows of scores at a
 // time over the keys that they see, so the masked half is neither computed nor stored; the adjoint
-// recomputes the probabilities. ops/attention_steps.h has the steps that store everything.
-// Cost: 2 (forward) and 5 (adjoint) products of 2 h T (T + kQueryRows) / 2 operations, and 1 exp
-// each per score.
+// recomputes the probabilities. Where L is Bf16, scores, probabilities and their adjoints are
+// float, and are rounded as operands of products. ops/attention_steps.h has the steps that store
+// everything. Cost: 2 (forward) and 5 (adjoint) products of 2 h T (T + kQueryRows) / 2 operations,
+// and 1 exp each per score.
 #pragma once
 
 #include "ops/common.h"
@@ -23,21 +24,21 @@ struct AttentionShape {
   int64_t positions = 0;  // T
   int64_t heads = 0;      // H
   int64_t head_size = 0;  // h
-  // bf16 autocast: probabilities are rounded to bf16 before they are multiplied by the values. (The
-  // caller rounds q, k and v.)
+  // bf16 autocast over numbers that are stored whole: probabilities are rounded to bf16 before they
+  // are multiplied by the values. (The caller rounds q, k and v.)
   bool round_probabilities = false;
 };
 
 inline constexpr int64_t kQueryRows = 128;
 
 // Writes o.
-template <class S>
-void attention_forward(Context& context, AttentionShape shape, View<const S> q, View<const S> k,
-                       View<const S> v, View<S> o);
+template <class L>
+void attention_forward(Context& context, AttentionShape shape, View<const L> q, View<const L> k,
+                       View<const L> v, View<L> o);
 
 // Writes dq, dk and dv.
-template <class S>
-void attention_adjoint(Context& context, AttentionShape shape, View<const S> q, View<const S> k,
-                       View<const S> v, View<const S> d_o, View<S> dq, View<S> dk, View<S> dv);
+template <class L>
+void attention_adjoint(Context& context, AttentionShape shape, View<const L> q, View<const L> k,
+                       View<const L> v, View<const L> d_o, View<L> dq, View<L> dk, View<L> dv);
 
 }  // namespace saddle::ops

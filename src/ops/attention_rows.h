@@ -21,25 +21,28 @@ struct ScoreSlab {
   constexpr int64_t seen(int64_t i) const { return first + i % queries + 1; }
 };
 
-// Scores become probabilities, 0 for keys that a query does not see.
-template <class S>
+// Scores become probabilities, 0 for keys that a query does not see. `operand` is the same slab as
+// an operand of products.
+template <class L>
 struct SlabSoftmax {
-  ScoreSlab<S> slab;
+  ScoreSlab<num::Arithmetic<L>> slab;
+  ScoreSlab<L> operand;
 
   template <class Group>
   constexpr void operator()(Group group, int64_t, int64_t i) const {
-    softmax_row<S>(group, slab.row(i), slab.seen(i), slab.keys, slab.row(i));
+    softmax_row<L>(group, slab.row(i), slab.seen(i), slab.keys, slab.row(i), operand.row(i));
   }
 };
 
-// The adjoint of the probabilities becomes that of the scores.
-template <class S>
+// From the adjoint of the probabilities to that of the scores, which may be in the same memory.
+template <class L>
 struct SlabSoftmaxAdjoint {
-  ScoreSlab<S> p, ds;
+  ScoreSlab<num::Arithmetic<L>> p, dp;
+  ScoreSlab<L> ds;
 
   template <class Group>
   constexpr void operator()(Group group, int64_t, int64_t i) const {
-    softmax_row_adjoint<S>(group, p.row(i), ds.row(i), p.seen(i), p.keys, ds.row(i));
+    softmax_row_adjoint<L>(group, p.row(i), dp.row(i), p.seen(i), p.keys, ds.row(i));
   }
 };
 
@@ -54,11 +57,7 @@ struct SlabRound {
     const tensor::Span<S> target = to.row(i);
     SADDLE_INDEPENDENT
     for (int64_t c = group.index(); c < from.keys; c += Group::kCount) {
-      S x = source.load(c);
-      if constexpr (std::is_same_v<num::Plane<S>, float>) {
-        num::NumberTraits<S>::set(x, 0, num::round_to_bf16(num::value(x)));
-      }
-      target.store(c, x);
+      target.store(c, num::with_value_rounded_to_bf16(source.load(c)));
     }
   }
 };
@@ -109,6 +108,25 @@ struct HeadMatrices {
   }
 };
 
+// Stores sums [items][positions][h] as the heads of a tensor; row i of the loop is position
+// i % positions of item i / positions.
+template <class L>
+struct StoreHeads {
+  int64_t positions;
+  tensor::Span<const num::Arithmetic<L>> sums;
+  HeadMatrices<L> heads;
+
+  template <class Group>
+  constexpr void operator()(Group group, int64_t, int64_t i) const {
+    const tensor::Span<const num::Arithmetic<L>> from = sums.offset(i * heads.head_size);
+    const tensor::Span<L> to = heads.row(i / positions, i % positions);
+    SADDLE_INDEPENDENT
+    for (int64_t c = group.index(); c < heads.head_size; c += Group::kCount) {
+      to.store(c, from.load(c));
+    }
+  }
+};
+
 // terms[i] += factor <a_i, x_i> for the queries of all items; a [items][queries][h].
 template <class T>
 struct SlabDot {
@@ -135,7 +153,7 @@ struct CausalSoftmaxRow {
 
   template <class Group>
   constexpr void operator()(Group group, int64_t n, int64_t row) const {
-    softmax_row<S>(group, s.row(n, row), row % positions + 1, positions, p.row(n, row));
+    softmax_row<S>(group, s.row(n, row), row % positions + 1, positions, p.row(n, row), {});
   }
 };
 

@@ -53,12 +53,12 @@ class WaveSweep {
   // p, rounded and ds.
   void begin() {
     wave_probabilities<T>(context_, wave_, shape_.head_size, queries(at_.q, wave_),
-                          keys(at_.k, wave_), block_.p);
+                          keys(at_.k, wave_), block_.p, block_.p);
     wave_product<T>(context_, wave_, Transpose::kNo, Transpose::kYes, block_.rows, block_.keys,
                     shape_.head_size, 1, queries(at_.d_o, wave_), keys(at_.v, wave_), 0,
                     operand_of(block_.ds, wave_));
-    for_rows(context_, slab_rows("attention_softmax_adjoint", block_.p, 3),
-             SlabSoftmaxAdjoint<T>{block_.p, block_.ds});
+    for_rows(context_, slab_rows("attention_softmax_adjoint", block_.p, bytes_of<T, T, T>()),
+             SlabSoftmaxAdjoint<T>{block_.p, block_.ds, block_.ds});
     if (shape_.round_probabilities) wave_round(context_, block_.p, block_.rounded);
   }
 
@@ -74,7 +74,7 @@ class WaveSweep {
              s_items);
     multiply(Transpose::kYes, seen, size, scale, queries(at_.q, wave_), keys(t.k, along), 1,
              s_items);
-    for_rows(context_, slab_rows("attention_softmax_second_order", p, 4),
+    for_rows(context_, slab_rows("attention_softmax_second_order", p, bytes_of<T, T, T, T>()),
              SlabSoftmaxSecondOrder<T>{p, ds, s_t, terms});
     multiply(Transpose::kNo, size, seen, 1, operand_of(ds, wave_), keys(t.k, along), 0,
              narrow_items);

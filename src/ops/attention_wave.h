@@ -107,40 +107,44 @@ WaveOperand<S> operand_of(const ScoreSlab<S>& slab, const Wave& wave) {
 }
 
 // C = alpha op(A) op(B) + beta C for each item.
-template <class S>
+template <class L, class R = L>
 void wave_product(Context& context, const Wave& wave, Transpose a, Transpose b, int64_t m,
-                  int64_t n, int64_t k, Plane<S> alpha, WaveOperand<const S> A,
-                  WaveOperand<const S> B, Plane<S> beta, WaveOperand<S> C) {
+                  int64_t n, int64_t k, Scalar<L> alpha, WaveOperand<const L> A,
+                  WaveOperand<const L> B, Scalar<L> beta, WaveOperand<R> C) {
   const GemmBatch batch({wave.sequences, A.sequence_stride, B.sequence_stride, C.sequence_stride},
                         {wave.heads, A.head_stride, B.head_stride, C.head_stride});
-  products<S>(context, batch, a, b, m, n, k, alpha, A.data, A.stride, B.data, B.stride, beta,
-              C.data, C.stride);
+  products<L, R>(context, batch, a, b, m, n, k, alpha, A.data, A.stride, B.data, B.stride, beta,
+                 C.data, C.stride);
 }
 
 // 1 / sqrt(h), which multiplies the scores.
 template <class S>
-Plane<S> score_scale(int64_t head_size) {
-  return static_cast<Plane<S>>(1.0 / std::sqrt(static_cast<double>(head_size)));
+Scalar<S> score_scale(int64_t head_size) {
+  return static_cast<Scalar<S>>(1.0 / std::sqrt(static_cast<double>(head_size)));
 }
 
-// A loop over the rows of a slab; `moves`: numbers of each score that the body reads and writes.
+// A loop over the rows of a slab; `bytes`: of each score that the body reads and writes.
 template <class S>
-Rows slab_rows(const char* name, const ScoreSlab<S>& slab, int64_t moves) {
-  return {name, 1, slab.rows(), slab.keys, moves * slab.keys * bytes_of<S>()};
+Rows slab_rows(const char* name, const ScoreSlab<S>& slab, int64_t bytes) {
+  return {name, 1, slab.rows(), slab.keys, slab.keys * bytes};
 }
 
-// Writes the probabilities of queries over the keys; the slab says which keys they see.
-template <class S>
+// Writes the probabilities of queries over the keys; the slab says which keys they see. `operand`
+// is p itself unless L is only for storage.
+template <class L>
 void wave_probabilities(Context& context, const Wave& wave, int64_t head_size,
-                        WaveOperand<const S> q, WaveOperand<const S> k, const ScoreSlab<S>& p) {
-  wave_product<S>(context, wave, Transpose::kNo, Transpose::kYes, p.queries, p.keys, head_size,
-                  score_scale<S>(head_size), q, k, 0, operand_of(p, wave));
-  for_rows(context, slab_rows("attention_softmax", p, 2), SlabSoftmax<S>{p});
+                        WaveOperand<const L> q, WaveOperand<const L> k,
+                        const ScoreSlab<Arithmetic<L>>& p, const ScoreSlab<L>& operand) {
+  using S = Arithmetic<L>;
+  wave_product<L, S>(context, wave, Transpose::kNo, Transpose::kYes, p.queries, p.keys, head_size,
+                     score_scale<S>(head_size), q, k, 0, operand_of(p, wave));
+  const int64_t bytes = bytes_of<S, S>() + (std::is_same_v<L, S> ? 0 : bytes_of<L>());
+  for_rows(context, slab_rows("attention_softmax", p, bytes), SlabSoftmax<L>{p, operand});
 }
 
 template <class S>
 void wave_round(Context& context, const ScoreSlab<S>& from, const ScoreSlab<S>& to) {
-  for_rows(context, slab_rows("attention_round", from, 2), SlabRound<S>{from, to});
+  for_rows(context, slab_rows("attention_round", from, bytes_of<S, S>()), SlabRound<S>{from, to});
 }
 
 }  // namespace saddle::ops

@@ -22,7 +22,7 @@ void cached_attention_forward(Context& context, int64_t heads, View<const T> q, 
               const ScoreSlab<T> p{scratch<T>(scope, wave.items() * rows * keys), wave.items(),
                                    before + first, rows, keys};
               wave_probabilities<T>(lane, wave, size, operand_of(q, wave, q.rows(), size, first),
-                                    operand_of(k, wave, k.rows(), size), p);
+                                    operand_of(k, wave, k.rows(), size), p, p);
               wave_product<T>(lane, wave, Transpose::kNo, Transpose::kNo, rows, size, keys, 1,
                               operand_of(p, wave), operand_of(v, wave, k.rows(), size), 0,
                               operand_of(o, wave, q.rows(), size, first));

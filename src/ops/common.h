@@ -3,6 +3,9 @@
 // An operation is a function of a context and views. It checks the shapes, and it reads and writes
 // only memory of the context's device, by loops over rows (ops/rows.h) and products.
 //
+// S is a number type, L the type in which inputs of products are stored: S itself, or Bf16 under
+// autocast, where S = Arithmetic<L> is float. Storing as Bf16 rounds (num/bf16.h).
+//
 // Dimension letters, here and in every header of this folder: N workers, B sequences, T positions,
 // M = B*T rows of a worker, C width, H heads, F ffn width, V vocabulary, D parameters. The adjoint
 // of x is dx. "Accumulated" means added to the old contents; "written" means they are overwritten.
@@ -25,7 +28,10 @@ namespace saddle::ops {
 using backend::GemmBatch;
 using backend::GemmLevel;
 using backend::Transpose;
+using num::Arithmetic;
+using num::Bf16;
 using num::Plane;
+using num::Scalar;
 using tensor::Span;
 using tensor::View;
 
@@ -51,30 +57,31 @@ constexpr int64_t bytes_of() {
 
 // C = alpha op(A) op(B) + beta C over the planes of S, in ordinary products: 1 for a real number,
 // 3 for a dual number, 6 for a jet. op(A) is [m, k], op(B) [k, n]; ld* are distances between rows.
-// For a batch, A, B and C are the operands of the first product.
-template <class S>
+// For a batch, A, B and C are the operands of the first product. Products of Bf16 are summed in
+// float and stored as R, Bf16 or float.
+template <class S, class R = S>
 void products(Context& context, GemmBatch batch, Transpose a, Transpose b, int64_t m, int64_t n,
-              int64_t k, Plane<S> alpha, Span<const S> A, int64_t lda, Span<const S> B, int64_t ldb,
-              Plane<S> beta, Span<S> C, int64_t ldc) {
+              int64_t k, Scalar<S> alpha, Span<const S> A, int64_t lda, Span<const S> B,
+              int64_t ldb, Scalar<S> beta, Span<R> C, int64_t ldc) {
   // Plane p of a product is the sum over i + j = p of binomial(p, i) A_i B_j (Leibniz).
   for (int p = 0; p < num::kPlanes<S>; ++p) {
-    Plane<S> old = beta;
+    Scalar<S> old = beta;
     for (int i = 0; i <= p; ++i) {
-      const Plane<S> binomial = (p == 2 && i == 1) ? Plane<S>(2) : Plane<S>(1);
-      backend::multiply(
-          context, backend::GemmCall<Plane<S>>{batch, a, b, m, n, k, alpha * binomial, A.plane(i),
-                                               lda, B.plane(p - i), ldb, old, C.plane(p), ldc});
-      old = Plane<S>(1);
+      const Scalar<S> binomial = (p == 2 && i == 1) ? Scalar<S>(2) : Scalar<S>(1);
+      backend::multiply(context, backend::GemmCall<Plane<S>, Plane<R>>{
+                                     batch, a, b, m, n, k, alpha * binomial, A.plane(i), lda,
+                                     B.plane(p - i), ldb, old, C.plane(p), ldc});
+      old = Scalar<S>(1);
     }
   }
 }
 
 // The same for one product.
-template <class S>
+template <class S, class R = S>
 void product(Context& context, Transpose a, Transpose b, int64_t m, int64_t n, int64_t k,
-             Plane<S> alpha, Span<const S> A, int64_t lda, Span<const S> B, int64_t ldb,
-             Plane<S> beta, Span<S> C, int64_t ldc) {
-  products<S>(context, {}, a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+             Scalar<S> alpha, Span<const S> A, int64_t lda, Span<const S> B, int64_t ldb,
+             Scalar<S> beta, Span<R> C, int64_t ldc) {
+  products<S, R>(context, {}, a, b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 
 inline void check_shape(bool fits, const char* operation, const char* what) {

@@ -28,12 +28,13 @@ struct ShiftedSum {
 
 // Shift and sum of a piece; calls visit(i, e) with every e = exp(z_i - shift) in the lane that owns
 // z_i. The sum is computed in blocks that are added up in double.
-template <class S, class Group, class Visit>
-constexpr ShiftedSum<S> sum_exponentials(Group group, Span<const S> z, int64_t count,
-                                         Visit&& visit) {
+template <class L, class Group, class Visit>
+constexpr ShiftedSum<num::Arithmetic<L>> sum_exponentials(Group group, Span<const L> z,
+                                                          int64_t count, Visit&& visit) {
+  using S = num::Arithmetic<L>;
   constexpr int64_t kBlock = 1024;
   ShiftedSum<S> result;
-  const Plane<S> shift = largest_value<S>(group, z, count);
+  const Plane<S> shift = largest_value<L>(group, z, count);
   result.shift = shift;
   for (int64_t first = 0; first < count; first += kBlock) {
     const int64_t end = count < first + kBlock ? count : first + kBlock;
@@ -76,18 +77,31 @@ constexpr S cross_entropy(num::Wide<S> lse, S target_logit) {
   return num::convert<S>(lse - num::convert<num::Wide<S>>(target_logit));
 }
 
-// Writes dz = weight (p - [i = target]) over some logits of a row, from e = exp(z - shift); dz may
-// be e. `target` is counted from the first of these logits and may be outside of them.
-template <class S, class Group>
-constexpr void cross_entropy_row_adjoint(Group group, Span<const S> e, Plane<S> shift,
-                                         num::Wide<S> lse, Plane<S> weight, int64_t target,
-                                         int64_t count, Span<S> dz) {
+// Loads exp(z - shift) of stored logits.
+template <class L>
+struct ExponentialsOf {
+  Span<const L> z;
+  num::Scalar<L> shift;
+
+  constexpr num::Arithmetic<L> load(int64_t i) const { return num::exp(z.load(i) - shift); }
+};
+
+// Writes dz = weight (p - [i = target]) over some logits of a row, from e = exp(z - shift), which
+// is a span or an ExponentialsOf; dz may be in the place of e. `target` is counted from the first
+// of these logits and may be outside of them.
+template <class L, class E, class Group>
+constexpr void cross_entropy_row_adjoint(Group group, E e, num::Scalar<L> shift,
+                                         num::Wide<num::Arithmetic<L>> lse, num::Scalar<L> weight,
+                                         int64_t target, int64_t count, Span<L> dz) {
+  using S = num::Arithmetic<L>;
   using Wide = Plane<num::Wide<S>>;
   const S factor = num::convert<S>(num::exp(static_cast<Wide>(shift) - lse)) * weight;
+  // The lane that owns the logit of the target reads it before it writes.
+  const bool mine = target >= 0 && target < count && target % Group::kCount == group.index();
+  const S at_target = mine ? e.load(target) * factor : S{};
   SADDLE_INDEPENDENT
   for (int64_t i = group.index(); i < count; i += Group::kCount) dz.store(i, e.load(i) * factor);
-  const bool mine = target >= 0 && target < count && target % Group::kCount == group.index();
-  if (mine) dz.store(target, dz.load(target) - weight);
+  if (mine) dz.store(target, at_target - weight);
 }
 
 }  // namespace saddle::ops

@@ -39,7 +39,8 @@ struct CrossEntropyAdjointRow {
     const auto weight = static_cast<Plane<S>>(weights.row(n, 0).load(0));
     const auto all = num::convert<num::Wide<S>>(lse.row(n, m).load(0));
     const auto sum = exponentials<S>(group, logits.row(n, m), logits.cols(), dz);
-    cross_entropy_row_adjoint<S>(group, dz, sum.shift, all, weight, target, logits.cols(), dz);
+    cross_entropy_row_adjoint<S>(group, Span<const S>(dz), sum.shift, all, weight, target,
+                                 logits.cols(), dz);
   }
 };
 

@@ -73,6 +73,18 @@ void round_bf16(Context& context, View<const S> x, View<S> y) {
   for_pieces(context, "round_bf16", y, 2, Elementwise<S, RoundedToBf16<S>, S>{{}, x, y});
 }
 
+template <class L>
+void store_as(Context& context, View<const Arithmetic<L>> x, View<L> y) {
+  using S = Arithmetic<L>;
+  check_shape(x.same_shape(y.workers(), y.rows(), y.cols()), "store_as", "x");
+  const Pieces pieces{y.cols()};
+  const int64_t width = std::min(Pieces::kPiece, y.cols());
+  for_rows(context,
+           {"store_as", y.workers(), y.rows() * pieces.per_row(), width, width * bytes_of<S, L>()},
+           Elementwise<L, Same<S>, S>{{}, x, y});
+}
+
+template decltype(store_as<Bf16>) store_as<Bf16>;
 #define SADDLE_INSTANTIATE(S)                       \
   template decltype(fill<S>) fill<S>;               \
   template decltype(copy<S>) copy<S>;               \

@@ -38,4 +38,8 @@ void scale(Context& context, double factor, View<S> x);
 template <class S>
 void round_bf16(Context& context, View<const S> x, View<S> y);
 
+// Writes y = x in the type in which it is stored, so rounded for Bf16 (ops/common.h).
+template <class L>
+void store_as(Context& context, View<const Arithmetic<L>> x, View<L> y);
+
 }  // namespace saddle::ops

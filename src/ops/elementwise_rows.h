@@ -21,7 +21,8 @@ struct Pieces {
   }
 };
 
-// out = fn(out, inputs...) for each number, where fn is a struct with a constexpr operator().
+// out = fn(inputs...), or fn(out) without inputs, for each number, where fn is a struct with a
+// constexpr operator().
 template <class S, class Fn, class... In>
 struct Elementwise;
 
@@ -42,17 +43,17 @@ struct Elementwise<S, Fn> {
   }
 };
 
-template <class S, class Fn>
-struct Elementwise<S, Fn, S> {
+template <class L, class Fn, class S>
+struct Elementwise<L, Fn, S> {
   Fn fn;
   tensor::View<const S> x;
-  tensor::View<S> out;
+  tensor::View<L> out;
 
   template <class Group>
   constexpr void operator()(Group group, int64_t n, int64_t i) const {
     const Pieces pieces{out.cols()};
     const tensor::Span<const S> a = x.row(n, pieces.row(i));
-    const tensor::Span<S> target = out.row(n, pieces.row(i));
+    const tensor::Span<L> target = out.row(n, pieces.row(i));
     const int64_t end = pieces.end(i);
     SADDLE_INDEPENDENT
     for (int64_t c = pieces.first(i) + group.index(); c < end; c += Group::kCount) {
@@ -118,12 +119,7 @@ struct Scaled {
 // The value rounded to bf16, derivatives unchanged; numbers over double are unchanged.
 template <class S>
 struct RoundedToBf16 {
-  constexpr S operator()(S x) const {
-    if constexpr (std::is_same_v<num::Plane<S>, float>) {
-      num::NumberTraits<S>::set(x, 0, num::round_to_bf16(num::value(x)));
-    }
-    return x;
-  }
+  constexpr S operator()(S x) const { return num::with_value_rounded_to_bf16(x); }
 };
 
 }  // namespace saddle::ops

@@ -25,15 +25,17 @@ inline constexpr int64_t kHeadRows = 1024;
 // cache lines.
 inline constexpr int64_t kHeadColumns = 1920;
 
-// Writes the loss of each row, 0 where the target is ignored.
-template <class S>
-void head_loss(Context& context, View<const S> x, View<const S> table, View<const int32_t> targets,
-               View<S> losses);
+// Writes the loss of each row, 0 where the target is ignored. Where L is Bf16, logits and their
+// gradient are stored as such; otherwise round_logits rounds the logits' values to bf16.
+template <class L>
+void head_loss(Context& context, View<const L> x, View<const L> table, View<const int32_t> targets,
+               View<Arithmetic<L>> losses, bool round_logits = false);
 
 // Writes losses and dx, accumulates into dtable unless that is empty.
-template <class S>
-void head_loss_and_gradient(Context& context, View<const S> x, View<const S> table,
-                            View<const int32_t> targets, View<const double> weights, View<S> losses,
-                            View<S> dx, View<S> dtable);
+template <class L>
+void head_loss_and_gradient(Context& context, View<const L> x, View<const L> table,
+                            View<const int32_t> targets, View<const double> weights,
+                            View<Arithmetic<L>> losses, View<L> dx, View<Arithmetic<L>> dtable,
+                            bool round_logits = false);
 
 }  // namespace saddle::ops

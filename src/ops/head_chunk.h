@@ -13,16 +13,20 @@ inline int64_t tile_count(int64_t vocabulary) {
 }
 
 // A chunk of at most kHeadRows rows of one worker, with its logits.
-template <class S>
+template <class L>
 class HeadChunk {
  public:
-  // Keeps the exponentials of all tiles, or, for losses alone, those of one tile at a time.
+  using S = Arithmetic<L>;
+
+  // Keeps the exponentials (Bf16: the logits) of all tiles, or, for losses alone, those of one tile
+  // at a time. rounds: logits are rounded to bf16, as autocast demands where L is not Bf16.
   HeadChunk(Context& context, backend::Workspace::Scope& scope, int64_t capacity,
-            int64_t vocabulary, bool keeps_all)
+            int64_t vocabulary, bool keeps_all, bool rounds)
       : context_(context),
         vocabulary_(vocabulary),
         keeps_all_(keeps_all),
-        logits_(scratch<S>(
+        rounds_(rounds),
+        logits_(scratch<L>(
             scope, capacity * (keeps_all ? vocabulary : std::min(kHeadColumns, vocabulary)))) {
     chunk_.shifts = scope.take<Plane<S>>(capacity * tile_count(vocabulary));
     chunk_.sums = scope.take<ShiftedSum<S>>(capacity);
@@ -39,36 +43,41 @@ class HeadChunk {
   }
 
   // First pass: logits, exponentials and sums of every tile.
-  void make_exponentials(View<const S> x, View<const S> table) {
+  void make_exponentials(View<const L> x, View<const L> table) {
     for (int64_t i = 0; i < tiles(); ++i) {
-      const LogitTile<S> at = tile(i);
-      product<S>(context_, Transpose::kNo, Transpose::kYes, rows_, at.columns, x.cols(), 1,
+      const LogitTile<L> at = tile(i);
+      product<L>(context_, Transpose::kNo, Transpose::kYes, rows_, at.columns, x.cols(), 1,
                  x.row(n_, first_), x.row_stride(), table.row(n_, at.from), table.row_stride(), 0,
                  at.data, at.columns);
-      for_rows(context_, rows_of("head_exponentials", at.columns, keeps_all_ ? 2 : 1),
-               TileExponentials<S>{chunk_, at, keeps_all_});
+      if constexpr (std::is_same_v<L, S>) {
+        if (rounds_) for_rows(context_, rows_of("head_round", at.columns, 2), TileRound<S>{at});
+      }
+      const bool writes = keeps_all_ && std::is_same_v<L, S>;
+      for_rows(context_, rows_of("head_exponentials", at.columns, writes ? 2 : 1),
+               TileExponentials<L>{chunk_, at, keeps_all_});
     }
   }
 
   // To be called after the first pass.
   void write_losses(View<S> losses) const {
-    for_rows(context_, rows_of("head_losses", 1, 2),
+    for_rows(context_, {"head_losses", 1, rows_, 1, bytes_of<S, S>()},
              ChunkLosses<S>{chunk_, losses.worker_range(n_, 1).row_range(first_, rows_)});
   }
 
-  // Second pass: dz of every tile, and its products. weights [N, 1, 1].
-  void make_gradients(View<const S> x, View<const S> table, View<const double> weights, View<S> dx,
-                      View<S> dtable) {
+  // Second pass: dz of every tile, and its products. weights [N, 1, 1]. dx_sum [1, rows, C] is
+  // where the rows of dx are summed.
+  void make_gradients(View<const L> x, View<const L> table, View<const double> weights,
+                      View<S> dx_sum, View<S> dtable) {
     for (int64_t i = 0; i < tiles(); ++i) {
-      const LogitTile<S> at = tile(i);
+      const LogitTile<L> at = tile(i);
       weigh(at, weights.worker_range(n_, 1), false);
-      product<S>(context_, Transpose::kNo, Transpose::kNo, rows_, x.cols(), at.columns, 1, at.data,
-                 at.columns, table.row(n_, at.from), table.row_stride(), i == 0 ? 0 : 1,
-                 dx.row(n_, first_), dx.row_stride());
+      product<L, S>(context_, Transpose::kNo, Transpose::kNo, rows_, x.cols(), at.columns, 1,
+                    at.data, at.columns, table.row(n_, at.from), table.row_stride(), i == 0 ? 0 : 1,
+                    dx_sum.row(0, 0), dx_sum.row_stride());
       if (dtable.empty()) continue;
-      product<S>(context_, Transpose::kYes, Transpose::kNo, at.columns, x.cols(), rows_, 1, at.data,
-                 at.columns, x.row(n_, first_), x.row_stride(), 1, dtable.row(n_, at.from),
-                 dtable.row_stride());
+      product<L, S>(context_, Transpose::kYes, Transpose::kNo, at.columns, x.cols(), rows_, 1,
+                    at.data, at.columns, x.row(n_, first_), x.row_stride(), 1,
+                    dtable.row(n_, at.from), dtable.row_stride());
     }
   }
 
@@ -79,27 +88,31 @@ class HeadChunk {
   }
 
   int64_t tiles() const { return chunk_.tiles; }
+  int64_t worker() const { return n_; }
+  int64_t first_row() const { return first_; }
+  int64_t row_count() const { return rows_; }
   const ChunkRows<S>& rows() const { return chunk_; }
   // [rows, columns], contiguous.
-  LogitTile<S> tile(int64_t i) const {
+  LogitTile<L> tile(int64_t i) const {
     const int64_t from = i * kHeadColumns;
     return {keeps_all_ ? logits_.offset(from * rows_) : logits_, i, from,
             std::min(kHeadColumns, vocabulary_ - from)};
   }
 
  private:
-  void weigh(const LogitTile<S>& at, View<const double> weight, bool probabilities) {
+  void weigh(const LogitTile<L>& at, View<const double> weight, bool probabilities) {
     for_rows(context_, rows_of("head_gradient", at.columns, 2),
-             TileGradient<S>{chunk_, at, weight, probabilities});
+             TileGradient<L>{chunk_, at, weight, probabilities});
   }
   Rows rows_of(const char* name, int64_t width, int64_t moves) const {
-    return {name, 1, rows_, width, moves * width * bytes_of<S>()};
+    return {name, 1, rows_, width, moves * width * bytes_of<L>()};
   }
 
   Context& context_;
   int64_t vocabulary_;
   bool keeps_all_;
-  Span<S> logits_;  // tile after tile, [rows, columns] each
+  bool rounds_;
+  Span<L> logits_;  // tile after tile, [rows, columns] each
   ChunkRows<S> chunk_;
   int64_t n_ = 0, first_ = 0, rows_ = 0;
 };

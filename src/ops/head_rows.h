@@ -30,27 +30,35 @@ struct LogitTile {
   constexpr Span<S> row(int64_t r) const { return data.offset(r * columns); }
 };
 
-// Sums the exponentials of a tile, which replace the logits if `keep`.
-template <class S>
+// Sums the exponentials of a tile, which replace the logits if `keep`; those that are stored as
+// Bf16 stay, because the exponentials would be rounded.
+template <class L>
 struct TileExponentials {
+  using S = num::Arithmetic<L>;
   ChunkRows<S> chunk;
-  LogitTile<S> tile;
+  LogitTile<L> tile;
   bool keep;
 
   template <class Group>
   constexpr void operator()(Group group, int64_t, int64_t r) const {
-    const Span<S> row = tile.row(r);
+    const Span<L> row = tile.row(r);
     const int64_t target = chunk.target(r) - tile.from;
     // The lane that owns the logit reads it before it writes the exponential.
     const bool mine =
         target >= 0 && target < tile.columns && target % Group::kCount == group.index();
     if (mine) chunk.target_logits.store(r, row.load(target));
-    const ShiftedSum<S> part =
-        keep ? exponentials<S>(group, row, tile.columns, row)
-             : sum_exponentials<S>(group, row, tile.columns, [](int64_t, S) {});
+    const ShiftedSum<S> part = sum(group, row);
     if (!group.first()) return;
     chunk.shifts[r * chunk.tiles + tile.index] = part.shift;
     chunk.sums[r] = tile.index == 0 ? part : merge(chunk.sums[r], part);
+  }
+
+  template <class Group>
+  constexpr ShiftedSum<S> sum(Group group, Span<L> row) const {
+    if constexpr (std::is_same_v<L, S>) {
+      if (keep) return exponentials<S>(group, row, tile.columns, row);
+    }
+    return sum_exponentials<L>(group, row, tile.columns, [](int64_t, S) {});
   }
 };
 
@@ -69,24 +77,50 @@ struct ChunkLosses {
   }
 };
 
-// Turns the exponentials of a tile into dz, or with `probabilities` into weight p; 0 in rows whose
-// target is ignored.
-template <class S>
+// Turns the exponentials of a tile (Bf16: its logits) into dz, or with `probabilities` into
+// weight p; 0 in rows whose target is ignored.
+template <class L>
 struct TileGradient {
+  using S = num::Arithmetic<L>;
   ChunkRows<S> chunk;
-  LogitTile<S> tile;
+  LogitTile<L> tile;
   tensor::View<const double> weight;  // [1, 1, 1]
   bool probabilities;
 
   template <class Group>
   constexpr void operator()(Group group, int64_t, int64_t r) const {
-    const Span<S> row = tile.row(r);
+    const Span<L> row = tile.row(r);
     const int64_t target = chunk.target(r);
-    if (target == kIgnoredTarget) return clear_row<S>(group, row, 0, tile.columns);
-    cross_entropy_row_adjoint<S>(group, row, chunk.shifts[r * chunk.tiles + tile.index],
-                                 log_sum_exp(chunk.sums[r]),
+    if (target == kIgnoredTarget) return clear_row<L>(group, row, 0, tile.columns);
+    const Plane<S> shift = chunk.shifts[r * chunk.tiles + tile.index];
+    if constexpr (std::is_same_v<L, S>) {
+      write(group, Span<const S>(row), shift, r, row);
+    } else {
+      write(group, ExponentialsOf<L>{row, shift}, shift, r, row);
+    }
+  }
+
+  template <class Group, class E>
+  constexpr void write(Group group, E e, Plane<S> shift, int64_t r, Span<L> row) const {
+    cross_entropy_row_adjoint<L>(group, e, shift, log_sum_exp(chunk.sums[r]),
                                  static_cast<Plane<S>>(weight.row(0, 0).load(0)),
-                                 probabilities ? -1 : target - tile.from, tile.columns, row);
+                                 probabilities ? -1 : chunk.target(r) - tile.from, tile.columns,
+                                 row);
+  }
+};
+
+// bf16 autocast over numbers that are stored whole: rounds the values of a tile's logits.
+template <class S>
+struct TileRound {
+  LogitTile<S> tile;
+
+  template <class Group>
+  constexpr void operator()(Group group, int64_t, int64_t r) const {
+    const Span<S> row = tile.row(r);
+    SADDLE_INDEPENDENT
+    for (int64_t c = group.index(); c < tile.columns; c += Group::kCount) {
+      row.store(c, num::with_value_rounded_to_bf16(row.load(c)));
+    }
   }
 };
 

@@ -50,7 +50,7 @@ void sweep_tiles(Context& context, const HeadChunk<T>& chunk, View<const T> x, V
 template <class T>
 void head_second_order(Context& context, View<const T> x, View<const T> table,
                        View<const int32_t> targets, double weight, View<const T> x_t,
-                       View<const T> table_t, Forms forms) {
+                       View<const T> table_t, Forms forms, bool round_logits) {
   constexpr const char* kName = "head_second_order";
   const int64_t cols = x.cols();
   const int64_t directions = x_t.workers();
@@ -61,7 +61,7 @@ void head_second_order(Context& context, View<const T> x, View<const T> table,
   check_shape(forms.same_shape(directions, 1, 1), kName, "forms");
   backend::Workspace::Scope scope(context.workspace());
   const int64_t held = std::min(x.rows(), kHeadRows);
-  HeadChunk<T> chunk(context, scope, held, table.rows(), true);
+  HeadChunk<T> chunk(context, scope, held, table.rows(), true, round_logits);
   const Room<T> room(scope, held, cols, table.rows());
   const View<double> terms = scratch_view<double>(scope, directions, x.rows(), 1);
   const View<double> device_weight = scratch_view<double>(scope, 1, 1, 1);

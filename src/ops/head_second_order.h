@@ -14,10 +14,11 @@
 
 namespace saddle::ops {
 
-// x [1, M, C]; E [1, V, C]; targets [1, M, 1]; x_t [G, M, C], table_t [G, V, C].
+// round_logits as in ops/head.h. x [1, M, C]; E [1, V, C]; targets [1, M, 1]; x_t [G, M, C],
+// table_t [G, V, C].
 template <class T>
 void head_second_order(Context& context, View<const T> x, View<const T> table,
                        View<const int32_t> targets, double weight, View<const T> x_t,
-                       View<const T> table_t, Forms forms);
+                       View<const T> table_t, Forms forms, bool round_logits = false);
 
 }  // namespace saddle::ops

@@ -4,43 +4,45 @@ namespace saddle::ops {
 namespace {
 
 // The workers of a, b and c, as one batch of products.
-template <class S>
-GemmBatch workers_of(View<const S> a, View<const S> b, View<S> c) {
+template <class L, class R>
+GemmBatch workers_of(View<const L> a, View<const L> b, View<R> c) {
   return GemmLevel{c.workers(), a.worker_stride(), b.worker_stride(), c.worker_stride()};
 }
 
 }  // namespace
 
-template <class S>
-void linear_forward(Context& context, View<const S> x, View<const S> weight, View<S> y) {
+template <class L>
+void linear_forward(Context& context, View<const L> x, View<const L> weight, View<L> y) {
   check_shape(weight.same_shape(x.workers(), weight.rows(), x.cols()), "linear_forward",
               "the weight");
   check_shape(y.same_shape(x.workers(), x.rows(), weight.rows()), "linear_forward", "y");
-  products<S>(context, workers_of<S>(x, weight, y), Transpose::kNo, Transpose::kYes, x.rows(),
+  products<L>(context, workers_of<L, L>(x, weight, y), Transpose::kNo, Transpose::kYes, x.rows(),
               weight.rows(), x.cols(), 1, x.row(0, 0), x.row_stride(), weight.row(0, 0),
               weight.row_stride(), 0, y.row(0, 0), y.row_stride());
 }
 
-template <class S>
-void linear_adjoint_input(Context& context, View<const S> dy, View<const S> weight, Store store,
-                          View<S> dx) {
+template <class L>
+void linear_adjoint_input(Context& context, View<const L> dy, View<const L> weight, Store store,
+                          View<L> dx) {
   check_shape(weight.same_shape(dy.workers(), dy.cols(), weight.cols()), "linear_adjoint_input",
               "the weight");
   check_shape(dx.same_shape(dy.workers(), dy.rows(), weight.cols()), "linear_adjoint_input", "dx");
-  products<S>(context, workers_of<S>(dy, weight, dx), Transpose::kNo, Transpose::kNo, dy.rows(),
+  products<L>(context, workers_of<L, L>(dy, weight, dx), Transpose::kNo, Transpose::kNo, dy.rows(),
               weight.cols(), dy.cols(), 1, dy.row(0, 0), dy.row_stride(), weight.row(0, 0),
               weight.row_stride(), store == Store::kAccumulate ? 1 : 0, dx.row(0, 0),
               dx.row_stride());
 }
 
-template <class S>
-void linear_adjoint_weight(Context& context, View<const S> x, View<const S> dy, View<S> dweight) {
+template <class L>
+void linear_adjoint_weight(Context& context, View<const L> x, View<const L> dy,
+                           View<Arithmetic<L>> dweight) {
+  using S = Arithmetic<L>;
   check_shape(dy.same_shape(x.workers(), x.rows(), dy.cols()), "linear_adjoint_weight", "dy");
   check_shape(dweight.same_shape(x.workers(), dy.cols(), x.cols()), "linear_adjoint_weight",
               "dweight");
-  products<S>(context, workers_of<S>(dy, x, dweight), Transpose::kYes, Transpose::kNo, dy.cols(),
-              x.cols(), x.rows(), 1, dy.row(0, 0), dy.row_stride(), x.row(0, 0), x.row_stride(), 1,
-              dweight.row(0, 0), dweight.row_stride());
+  products<L, S>(context, workers_of<L, S>(dy, x, dweight), Transpose::kYes, Transpose::kNo,
+                 dy.cols(), x.cols(), x.rows(), 1, dy.row(0, 0), dy.row_stride(), x.row(0, 0),
+                 x.row_stride(), 1, dweight.row(0, 0), dweight.row_stride());
 }
 
 template <class T>
@@ -70,13 +72,13 @@ void linear_second_order(Context& context, View<const T> x, View<const T> weight
   }
 }
 
-#define SADDLE_INSTANTIATE(S) template decltype(linear_forward<S>) linear_forward<S>;
-SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
+#define SADDLE_INSTANTIATE(L) template decltype(linear_forward<L>) linear_forward<L>;
+SADDLE_FOR_FORWARD_STORAGE(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
-#define SADDLE_INSTANTIATE(S)                                         \
-  template decltype(linear_adjoint_input<S>) linear_adjoint_input<S>; \
-  template decltype(linear_adjoint_weight<S>) linear_adjoint_weight<S>;
-SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
+#define SADDLE_INSTANTIATE(L)                                         \
+  template decltype(linear_adjoint_input<L>) linear_adjoint_input<L>; \
+  template decltype(linear_adjoint_weight<L>) linear_adjoint_weight<L>;
+SADDLE_FOR_ADJOINT_STORAGE(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 template decltype(linear_second_order<float>) linear_second_order<float>;
 template decltype(linear_second_order<double>) linear_second_order<double>;

@@ -11,19 +11,20 @@
 namespace saddle::ops {
 
 // Writes y.
-template <class S>
-void linear_forward(Context& context, View<const S> x, View<const S> weight, View<S> y);
+template <class L>
+void linear_forward(Context& context, View<const L> x, View<const L> weight, View<L> y);
 
 enum class Store { kWrite, kAccumulate };
 
 // Writes dx, or accumulates into it.
-template <class S>
-void linear_adjoint_input(Context& context, View<const S> dy, View<const S> weight, Store store,
-                          View<S> dx);
+template <class L>
+void linear_adjoint_input(Context& context, View<const L> dy, View<const L> weight, Store store,
+                          View<L> dx);
 
 // Accumulates into dweight.
-template <class S>
-void linear_adjoint_weight(Context& context, View<const S> x, View<const S> dy, View<S> dweight);
+template <class L>
+void linear_adjoint_weight(Context& context, View<const L> x, View<const L> dy,
+                           View<Arithmetic<L>> dweight);
 
 // Second order (ops/second_order.h): y' = x' W^T + x W'^T, term 2 <dy, x' W'^T> = 2 <dy W', x'>.
 // x, dy [1, M, ...]; W [1, out, in]; x_t, weight_t, y_t [G, ...]. Writes y_t.

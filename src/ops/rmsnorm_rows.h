@@ -26,11 +26,13 @@ constexpr S normalize_row(Group group, X x, Gain gain, int64_t cols, num::Plane<
   return r;
 }
 
-template <class S>
+template <class L>
 struct NormRow {
+  using S = num::Arithmetic<L>;
   tensor::View<const S> x, gain;
   num::Plane<S> eps;
-  tensor::View<S> y, r;
+  tensor::View<L> y;
+  tensor::View<S> r;
 
   template <class Group>
   constexpr void operator()(Group group, int64_t n, int64_t m) const {
@@ -39,17 +41,22 @@ struct NormRow {
   }
 };
 
-template <class S>
+template <class L>
 struct ResidualNormRow {
-  tensor::View<const S> x, delta, gain;
+  using S = num::Arithmetic<L>;
+  tensor::View<const S> x;
+  tensor::View<const L> delta;
+  tensor::View<const S> gain;
   num::Plane<S> eps;
-  tensor::View<S> x_new, y, r;
+  tensor::View<S> x_new;
+  tensor::View<L> y;
+  tensor::View<S> r;
 
   template <class Group>
   constexpr void operator()(Group group, int64_t n, int64_t m) const {
     const int64_t cols = x.cols();
     const tensor::Span<const S> old = x.row(n, m);
-    const tensor::Span<const S> change = delta.row(n, m);
+    const tensor::Span<const L> change = delta.row(n, m);
     const tensor::Span<S> sum = x_new.row(n, m);
     SADDLE_INDEPENDENT
     for (int64_t c = group.index(); c < cols; c += Group::kCount) {
@@ -62,11 +69,14 @@ struct ResidualNormRow {
 
 // The adjoint of kGainRows rows, in order: one group keeps them all, so that the sums of the gain's
 // gradient have a fixed order. Row `block` of the loop is a block of rows of x.
-template <class S>
+template <class L>
 struct NormAdjointRows {
-  tensor::View<const S> x, gain, r, dy;
+  using S = num::Arithmetic<L>;
+  tensor::View<const S> x, gain, r;
+  tensor::View<const L> dy;
   tensor::View<S> dx;
-  tensor::View<S> partial;  // [N, blocks, C]: written
+  tensor::View<S> partial;     // [N, blocks, C]: written
+  tensor::View<L> dx_operand;  // written unless empty; always empty if L is S
 
   template <class Group>
   constexpr void operator()(Group group, int64_t n, int64_t block) const {
@@ -77,12 +87,15 @@ struct NormAdjointRows {
     const int64_t end = first + kGainRows < x.rows() ? first + kGainRows : x.rows();
     for (int64_t m = first; m < end; ++m) {
       row(group, x.row(n, m), gain.row(n, 0), r.row(n, m).load(0), dy.row(n, m), dx.row(n, m), sum);
+      if constexpr (!std::is_same_v<L, S>) {
+        if (!dx_operand.empty()) copy_row(group, dx.row(n, m), dx_operand.row(n, m));
+      }
     }
   }
 
   template <class Group>
   constexpr void row(Group group, tensor::Span<const S> x_row, tensor::Span<const S> g, S scale,
-                     tensor::Span<const S> dy_row, tensor::Span<S> dx_row,
+                     tensor::Span<const L> dy_row, tensor::Span<S> dx_row,
                      tensor::Span<S> dgain) const {
     const int64_t cols = x.cols();
     S dot{};
@@ -96,6 +109,14 @@ struct NormAdjointRows {
       dx_row.add(c, scale * (dy_row.load(c) * g.load(c) - x_row.load(c) * mean));
       dgain.add(c, dy_row.load(c) * x_row.load(c) * scale);
     }
+  }
+
+  // Each lane copies the numbers that it wrote.
+  template <class Group>
+  constexpr void copy_row(Group group, tensor::Span<const S> from, tensor::Span<L> to) const {
+    const int64_t cols = x.cols();
+    SADDLE_INDEPENDENT
+    for (int64_t c = group.index(); c < cols; c += Group::kCount) to.store(c, from.load(c));
   }
 };
 

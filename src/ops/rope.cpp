@@ -9,15 +9,15 @@ namespace saddle::ops {
 namespace {
 
 // direction is +1 (forward) or -1 (adjoint).
-template <class S>
-void rotate(Context& context, RopeTables<Plane<S>> tables, int64_t positions, Plane<S> direction,
-            View<S> x) {
+template <class L>
+void rotate(Context& context, RopeTables<Scalar<L>> tables, int64_t positions, Scalar<L> direction,
+            View<L> x) {
   const int64_t half = tables.cos.cols();
   check_shape(x.cols() % (2 * half) == 0 && x.rows() % positions == 0, "rope", "x");
   check_shape(positions <= tables.cos.rows(), "rope", "the table");
   check_shape(tables.sin.same_shape(1, tables.cos.rows(), half), "rope", "the table");
-  for_rows(context, {"rope", x.workers(), x.rows(), x.cols(), 2 * x.cols() * bytes_of<S>()},
-           RopeRow<S>{tables.cos, tables.sin, positions, direction, x});
+  for_rows(context, {"rope", x.workers(), x.rows(), x.cols(), 2 * x.cols() * bytes_of<L>()},
+           RopeRow<L>{tables.cos, tables.sin, positions, direction, x});
 }
 
 }  // namespace
@@ -39,21 +39,21 @@ void rope_tables(Context& context, double theta, View<T> cos, View<T> sin) {
   backend::copy_from_host<T>(context, sines.data(), 0, sin);
 }
 
-template <class S>
-void rope_forward(Context& context, RopeTables<Plane<S>> tables, int64_t positions, View<S> x) {
-  rotate<S>(context, tables, positions, 1, x);
+template <class L>
+void rope_forward(Context& context, RopeTables<Scalar<L>> tables, int64_t positions, View<L> x) {
+  rotate<L>(context, tables, positions, 1, x);
 }
 
-template <class S>
-void rope_adjoint(Context& context, RopeTables<Plane<S>> tables, int64_t positions, View<S> dx) {
-  rotate<S>(context, tables, positions, -1, dx);
+template <class L>
+void rope_adjoint(Context& context, RopeTables<Scalar<L>> tables, int64_t positions, View<L> dx) {
+  rotate<L>(context, tables, positions, -1, dx);
 }
 
-#define SADDLE_INSTANTIATE(S) template decltype(rope_forward<S>) rope_forward<S>;
-SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
+#define SADDLE_INSTANTIATE(L) template decltype(rope_forward<L>) rope_forward<L>;
+SADDLE_FOR_FORWARD_STORAGE(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
-#define SADDLE_INSTANTIATE(S) template decltype(rope_adjoint<S>) rope_adjoint<S>;
-SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
+#define SADDLE_INSTANTIATE(L) template decltype(rope_adjoint<L>) rope_adjoint<L>;
+SADDLE_FOR_ADJOINT_STORAGE(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 template decltype(rope_tables<float>) rope_tables<float>;
 template decltype(rope_tables<double>) rope_tables<double>;

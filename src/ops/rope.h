@@ -23,11 +23,11 @@ template <class T>
 void rope_tables(Context& context, double theta, View<T> cos, View<T> sin);
 
 // Rotates x [N, B*T, heads * h] in place; row b*T + t of a worker is at position t.
-template <class S>
-void rope_forward(Context& context, RopeTables<Plane<S>> tables, int64_t positions, View<S> x);
+template <class L>
+void rope_forward(Context& context, RopeTables<Scalar<L>> tables, int64_t positions, View<L> x);
 
 // Rotates dx back in place.
-template <class S>
-void rope_adjoint(Context& context, RopeTables<Plane<S>> tables, int64_t positions, View<S> dx);
+template <class L>
+void rope_adjoint(Context& context, RopeTables<Scalar<L>> tables, int64_t positions, View<L> dx);
 
 }  // namespace saddle::ops

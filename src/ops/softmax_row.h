@@ -14,10 +14,10 @@
 namespace saddle::ops {
 
 // The largest value of a row; NaN entries are ignored (the sum becomes NaN).
-template <class S, class Group>
-constexpr num::Plane<S> largest_value(Group group, tensor::Span<const S> x, int64_t count) {
-  using T = num::Plane<S>;
-  const T* values = x.data;
+template <class L, class Group>
+constexpr num::Scalar<L> largest_value(Group group, tensor::Span<const L> x, int64_t count) {
+  using T = num::Scalar<L>;
+  const num::Plane<L>* values = x.data;
   T largest = values[0];
   if constexpr (Group::kCount == 1) {
     // Several maxima, because one in a single variable does not vectorize while NaN has a meaning.
@@ -27,15 +27,16 @@ constexpr num::Plane<S> largest_value(Group group, tensor::Span<const S> x, int6
     int64_t i = 0;
     for (; i + kMaxima <= count; i += kMaxima) {
       for (int64_t j = 0; j < kMaxima; ++j) {
-        maxima[j] = values[i + j] > maxima[j] ? values[i + j] : maxima[j];
+        const T value = values[i + j];
+        maxima[j] = value > maxima[j] ? value : maxima[j];
       }
     }
     for (int64_t j = 0; j < kMaxima; ++j) largest = maxima[j] > largest ? maxima[j] : largest;
-    for (; i < count; ++i) largest = values[i] > largest ? values[i] : largest;
+    for (; i < count; ++i) largest = T(values[i]) > largest ? T(values[i]) : largest;
     return largest;
   } else {
     for (int64_t i = group.index(); i < count; i += Group::kCount) {
-      largest = values[i] > largest ? values[i] : largest;
+      largest = T(values[i]) > largest ? T(values[i]) : largest;
     }
     return group.max(largest);
   }
@@ -47,10 +48,13 @@ constexpr void clear_row(Group group, tensor::Span<S> x, int64_t first, int64_t 
   for (int64_t i = first + group.index(); i < end; i += Group::kCount) x.store(i, S{});
 }
 
-// Writes p, which may be x: [0, seen), and zero up to `count`.
-template <class S, class Group>
-constexpr void softmax_row(Group group, tensor::Span<const S> x, int64_t seen, int64_t count,
-                           tensor::Span<S> p) {
+// Writes p, which may be x: [0, seen), and zero up to `count`. Writes the same into `operand`, an
+// operand of a product, if that is stored in another type; otherwise it is ignored.
+template <class L, class Group>
+constexpr void softmax_row(Group group, tensor::Span<const num::Arithmetic<L>> x, int64_t seen,
+                           int64_t count, tensor::Span<num::Arithmetic<L>> p,
+                           tensor::Span<L> operand) {
+  using S = num::Arithmetic<L>;
   const num::Plane<S> largest = largest_value<S>(group, x, seen);
   S sum{};
   SADDLE_INDEPENDENT
@@ -61,14 +65,21 @@ constexpr void softmax_row(Group group, tensor::Span<const S> x, int64_t seen, i
   }
   const S inverse = S(1) / group.sum(sum);
   SADDLE_INDEPENDENT
-  for (int64_t i = group.index(); i < seen; i += Group::kCount) p.store(i, p.load(i) * inverse);
+  for (int64_t i = group.index(); i < seen; i += Group::kCount) {
+    const S probability = p.load(i) * inverse;
+    p.store(i, probability);
+    if constexpr (!std::is_same_v<L, S>) operand.store(i, probability);
+  }
   clear_row<S>(group, p, seen, count);
+  if constexpr (!std::is_same_v<L, S>) clear_row<L>(group, operand, seen, count);
 }
 
 // Writes dx, which may be dp: [0, seen), and zero up to `count`.
-template <class S, class Group>
-constexpr void softmax_row_adjoint(Group group, tensor::Span<const S> p, tensor::Span<const S> dp,
-                                   int64_t seen, int64_t count, tensor::Span<S> dx) {
+template <class L, class Group>
+constexpr void softmax_row_adjoint(Group group, tensor::Span<const num::Arithmetic<L>> p,
+                                   tensor::Span<const num::Arithmetic<L>> dp, int64_t seen,
+                                   int64_t count, tensor::Span<L> dx) {
+  using S = num::Arithmetic<L>;
   S dot{};
   SADDLE_INDEPENDENT
   for (int64_t i = group.index(); i < seen; i += Group::kCount) dot += p.load(i) * dp.load(i);
@@ -77,7 +88,7 @@ constexpr void softmax_row_adjoint(Group group, tensor::Span<const S> p, tensor:
   for (int64_t i = group.index(); i < seen; i += Group::kCount) {
     dx.store(i, p.load(i) * (dp.load(i) - dot));
   }
-  clear_row<S>(group, dx, seen, count);
+  clear_row<L>(group, dx, seen, count);
 }
 
 }  // namespace saddle::ops

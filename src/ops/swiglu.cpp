@@ -4,25 +4,25 @@
 
 namespace saddle::ops {
 
-template <class S>
-void swiglu_forward(Context& context, View<const S> gate, View<const S> up, View<S> a) {
+template <class L>
+void swiglu_forward(Context& context, View<const L> gate, View<const L> up, View<L> a) {
   const int64_t cols = gate.cols();
   check_shape(up.same_shape(gate.workers(), gate.rows(), cols), "swiglu_forward", "up");
   check_shape(a.same_shape(gate.workers(), gate.rows(), cols), "swiglu_forward", "a");
-  for_rows(context, {"swiglu", gate.workers(), gate.rows(), cols, 3 * cols * bytes_of<S>()},
-           SwigluRow<S>{gate, up, a});
+  for_rows(context, {"swiglu", gate.workers(), gate.rows(), cols, 3 * cols * bytes_of<L>()},
+           SwigluRow<L>{gate, up, a});
 }
 
-template <class S>
-void swiglu_adjoint(Context& context, View<const S> gate, View<const S> up, View<const S> da,
-                    View<S> dgate, View<S> dup) {
+template <class L>
+void swiglu_adjoint(Context& context, View<const L> gate, View<const L> up, View<const L> da,
+                    View<L> dgate, View<L> dup) {
   const int64_t cols = gate.cols();
-  for (const View<const S>& x : {up, da, View<const S>(dgate), View<const S>(dup)}) {
+  for (const View<const L>& x : {up, da, View<const L>(dgate), View<const L>(dup)}) {
     check_shape(x.same_shape(gate.workers(), gate.rows(), cols), "swiglu_adjoint",
                 "up, da, dgate or dup");
   }
-  for_rows(context, {"swiglu_adjoint", gate.workers(), gate.rows(), cols, 5 * cols * bytes_of<S>()},
-           SwigluAdjointRow<S>{gate, up, da, dgate, dup});
+  for_rows(context, {"swiglu_adjoint", gate.workers(), gate.rows(), cols, 5 * cols * bytes_of<L>()},
+           SwigluAdjointRow<L>{gate, up, da, dgate, dup});
 }
 
 template <class T>
@@ -44,11 +44,11 @@ void swiglu_second_order(Context& context, View<const T> gate, View<const T> up,
   add_sum<double>(context, terms, forms);
 }
 
-#define SADDLE_INSTANTIATE(S) template decltype(swiglu_forward<S>) swiglu_forward<S>;
-SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
+#define SADDLE_INSTANTIATE(L) template decltype(swiglu_forward<L>) swiglu_forward<L>;
+SADDLE_FOR_FORWARD_STORAGE(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
-#define SADDLE_INSTANTIATE(S) template decltype(swiglu_adjoint<S>) swiglu_adjoint<S>;
-SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_INSTANTIATE)
+#define SADDLE_INSTANTIATE(L) template decltype(swiglu_adjoint<L>) swiglu_adjoint<L>;
+SADDLE_FOR_ADJOINT_STORAGE(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 template decltype(swiglu_second_order<float>) swiglu_second_order<float>;
 template decltype(swiglu_second_order<double>) swiglu_second_order<double>;

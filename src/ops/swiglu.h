@@ -12,13 +12,13 @@
 namespace saddle::ops {
 
 // Writes a.
-template <class S>
-void swiglu_forward(Context& context, View<const S> gate, View<const S> up, View<S> a);
+template <class L>
+void swiglu_forward(Context& context, View<const L> gate, View<const L> up, View<L> a);
 
 // Writes dgate and dup, which may be gate and up.
-template <class S>
-void swiglu_adjoint(Context& context, View<const S> gate, View<const S> up, View<const S> da,
-                    View<S> dgate, View<S> dup);
+template <class L>
+void swiglu_adjoint(Context& context, View<const L> gate, View<const L> up, View<const L> da,
+                    View<L> dgate, View<L> dup);
 
 // Second order (ops/second_order.h). gate, up, da [1, M, F]; gate_t, up_t, a_t [G, M, F]. Writes
 // a_t, which may be gate_t or up_t.

@@ -18,30 +18,31 @@ constexpr void swiglu_row(Group group, Gate gate, Up up, int64_t cols, A&& a) {
   }
 }
 
-template <class S>
+template <class L>
 struct SwigluRow {
-  tensor::View<const S> gate, up;
-  tensor::View<S> a;
+  tensor::View<const L> gate, up;
+  tensor::View<L> a;
 
   template <class Group>
   constexpr void operator()(Group group, int64_t n, int64_t m) const {
-    swiglu_row<S>(group, gate.row(n, m), up.row(n, m), gate.cols(), a.row(n, m));
+    swiglu_row<num::Arithmetic<L>>(group, gate.row(n, m), up.row(n, m), gate.cols(), a.row(n, m));
   }
 };
 
-template <class S>
+template <class L>
 struct SwigluAdjointRow {
-  tensor::View<const S> gate, up, da;
-  tensor::View<S> dgate, dup;
+  tensor::View<const L> gate, up, da;
+  tensor::View<L> dgate, dup;
 
   template <class Group>
   constexpr void operator()(Group group, int64_t n, int64_t m) const {
+    using S = num::Arithmetic<L>;
     const int64_t cols = gate.cols();
-    const tensor::Span<const S> g_row = gate.row(n, m);
-    const tensor::Span<const S> u_row = up.row(n, m);
-    const tensor::Span<const S> da_row = da.row(n, m);
-    const tensor::Span<S> dg_row = dgate.row(n, m);
-    const tensor::Span<S> du_row = dup.row(n, m);
+    const tensor::Span<const L> g_row = gate.row(n, m);
+    const tensor::Span<const L> u_row = up.row(n, m);
+    const tensor::Span<const L> da_row = da.row(n, m);
+    const tensor::Span<L> dg_row = dgate.row(n, m);
+    const tensor::Span<L> du_row = dup.row(n, m);
     SADDLE_INDEPENDENT
     for (int64_t f = group.index(); f < cols; f += Group::kCount) {
       const S g = g_row.load(f);

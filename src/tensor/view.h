@@ -12,13 +12,14 @@ namespace saddle::tensor {
 [[noreturn]] void fail_part(const char* what);
 
 // Consecutive numbers, each plane an ordinary array. Operations read and write through spans.
-// S may be const. T = num::Plane<S>.
+// S may be const. load() and store() convert between the type that is stored and that of the
+// arithmetic.
 template <class S>
 struct Span {
   num::Plane<S>* data = nullptr;  // the first plane (values)
   int64_t plane_stride = 0;       // from a number's value to its next plane
 
-  using Number = std::remove_const_t<S>;
+  using Number = num::Arithmetic<S>;
 
   // A writable span converts to a read-only span.
   constexpr operator Span<const S>() const  // NOLINT
@@ -39,7 +40,7 @@ struct Span {
   }
   constexpr void store(int64_t i, Number x) const {
     for (int p = 0; p < num::kPlanes<S>; ++p) {
-      data[p * plane_stride + i] = num::NumberTraits<Number>::get(x, p);
+      data[p * plane_stride + i] = num::Plane<S>(num::NumberTraits<Number>::get(x, p));
     }
   }
   constexpr void add(int64_t i, Number x) const { store(i, load(i) + x); }

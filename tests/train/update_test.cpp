@@ -126,8 +126,8 @@ TEST(UpdateRunner, StopsBeforeAnyChangeWhenANumberIsNotFinite) {
 }
 
 // Tuning chooses among ways that differ only in rounding, and does not affect the gradient.
-// After the first update nothing is allocated, and the host waits for the device only once, at the end;
-// the tokens and what steers the update are all that is copied to it.
+// After the first update nothing is allocated, and the host waits for the device only once, at the
+// end; the tokens and what steers the update are all that is copied to it.
 TEST(UpdateRunner, WaitsOnceAndAllocatesNothing) {
   for (const int64_t workers : {1, 3}) {
     config::Settings settings = update_settings(2, true);
@@ -142,7 +142,8 @@ TEST(UpdateRunner, WaitsOnceAndAllocatesNothing) {
     EXPECT_EQ(updater.context.memory().allocations, made);
     EXPECT_EQ(work.host_reads, 1);
     EXPECT_EQ(work.bytes_to_host, workers * 4 * 8);
-    // Inputs and targets; weights of losses, once for the update and for each microbatch; the matrix.
+    // Inputs and targets; weights of losses, once for the update and for each microbatch; the
+    // matrix.
     const int64_t matrix = workers > 1 ? workers * workers * 8 : 0;
     EXPECT_EQ(work.bytes_to_device,
               2 * 4 * static_cast<int64_t>(batch.inputs.size()) + 4 * workers * 8 + matrix);

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/cpu/bf16_products.h"
+#include "backend/cpu/float_products.h"
 #include "backend/cpu/libraries.h"
 #include "backend/cpu/processor.h"
 #include "backend/gemm_choices.h"
@@ -89,13 +91,6 @@ void run(Context& context, const Product& p, GemmSharing sharing) {
   for (int64_t i = 0; i < count; ++i) run_one(context, p.at(i), sharing);
 }
 
-// For products that the library shares: nothing can be recorded inside it, so all its threads count
-// as busy from its beginning to its end.
-void note_shares(Profile& profile, int64_t begin) {
-  const int64_t end = profile.now();
-  for (int thread = 0; thread < profile.threads(); ++thread) profile.add_share(thread, begin, end);
-}
-
 // Without tuning: whole products if every thread gets the same number of them, or so many that it
 // matters little.
 GemmSharing usual_sharing(const Context& context, int64_t count) {
@@ -139,14 +134,25 @@ std::string product_library<double>() {
 namespace {
 
 // Counts a call, and passes it on unless it is for the processor: returns whether it is.
-template <class T>
-bool is_for_processor(Context& context, const GemmCall<T>& call) {
+template <class T, class R>
+bool is_for_processor(Context& context, const GemmCall<T, R>& call) {
   if (call.m == 0 || call.n == 0) return false;
   ++context.counters().products;
-  if (context.measuring()) return false;
   if (context.on_host()) return true;
-  context.device().multiply(call);
+  if (!context.measuring()) context.device().multiply(call);
   return false;
+}
+
+template <class R>
+void multiply_bf16_batch(Context& context, const GemmCall<num::Bf16, R>& call) {
+  if (!is_for_processor(context, call)) return;
+  const int64_t count = call.batch.count();
+  const auto one = [&](Context& lane, int64_t i) { cpu::multiply_bf16(lane, call.at(i)); };
+  const bool alone = context.is_lane() || omp_in_parallel() != 0;
+  if (!alone && usual_sharing(context, count) == GemmSharing::kProducts) {
+    return parallel_tasks(context, count, one);
+  }
+  for (int64_t i = 0; i < count; ++i) one(context, i);
 }
 
 }  // namespace
@@ -156,8 +162,29 @@ GemmChoices* gemm_choices(Context& context) {
   return &static_cast<cpu::Processor&>(context.device()).choices();
 }
 
+void cpu::multiply_float(Context& context, const GemmCall<float>& call) {
+  if (context.is_lane() || omp_in_parallel() != 0) return call_in_slices(call);
+  limit_team(context.threads());
+  const int64_t begin = context.profile() == nullptr ? 0 : context.profile()->now();
+  call_in_slices(call);
+  if (context.profile() != nullptr) note_shares(*context.profile(), begin);
+}
+
+void cpu::note_shares(Profile& profile, int64_t begin) {
+  const int64_t end = profile.now();
+  for (int thread = 0; thread < profile.threads(); ++thread) profile.add_share(thread, begin, end);
+}
+
+void multiply(Context& context, const GemmCall<num::Bf16>& call) {
+  multiply_bf16_batch(context, call);
+}
+
+void multiply(Context& context, const GemmCall<num::Bf16, float>& call) {
+  multiply_bf16_batch(context, call);
+}
+
 void multiply(Context& context, const GemmCall<float>& call) {
-  if (!is_for_processor(context, call)) return;
+  if (!is_for_processor(context, call) || context.measuring()) return;
   if (context.is_lane() || omp_in_parallel() != 0) {
     return run(context, call, GemmSharing::kLibrary);
   }
@@ -176,11 +203,11 @@ void multiply(Context& context, const GemmCall<float>& call) {
   Profile* const profile = context.profile();
   const int64_t begin = profile == nullptr ? 0 : profile->now();
   run(context, call, sharing);
-  if (profile != nullptr && sharing == GemmSharing::kLibrary) note_shares(*profile, begin);
+  if (profile != nullptr && sharing == GemmSharing::kLibrary) cpu::note_shares(*profile, begin);
 }
 
 void multiply(Context& context, const GemmCall<double>& call) {
-  if (!is_for_processor(context, call)) return;
+  if (!is_for_processor(context, call) || context.measuring()) return;
   // BLIS runs each share of the rows on one thread, and the shares do not depend on the number of
   // threads: neither do the sums.
   constexpr int64_t kRows = 64;

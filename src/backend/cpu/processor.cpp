@@ -83,4 +83,12 @@ void Processor::multiply(const GemmCall<double>&) {
   not_called();
 }
 
+void Processor::multiply(const GemmCall<num::Bf16>&) {
+  not_called();
+}
+
+void Processor::multiply(const GemmCall<num::Bf16, float>&) {
+  not_called();
+}
+
 }  // namespace saddle::backend::cpu

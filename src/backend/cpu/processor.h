@@ -25,6 +25,8 @@ class Processor final : public Device {
   void launch(const Rows& rows, const RowBody& body) override;
   void multiply(const GemmCall<float>& call) override;
   void multiply(const GemmCall<double>& call) override;
+  void multiply(const GemmCall<num::Bf16>& call) override;
+  void multiply(const GemmCall<num::Bf16, float>& call) override;
 
  private:
   int threads_;

@@ -119,4 +119,12 @@ void CudaDevice::multiply(const GemmCall<double>& call) {
   products_->multiply(call);
 }
 
+void CudaDevice::multiply(const GemmCall<num::Bf16>& call) {
+  products_->multiply(call);
+}
+
+void CudaDevice::multiply(const GemmCall<num::Bf16, float>& call) {
+  products_->multiply(call);
+}
+
 }  // namespace saddle::backend::cuda

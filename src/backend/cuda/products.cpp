@@ -21,11 +21,12 @@ size_t recommended_workspace() {
 
 template <class T>
 constexpr cudaDataType type_of() {
+  if constexpr (std::is_same_v<T, num::Bf16>) return CUDA_R_16BF;
   return std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_64F;
 }
 template <class T>
 constexpr cublasComputeType_t compute_of() {
-  return std::is_same_v<T, float> ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_64F;
+  return std::is_same_v<T, double> ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
 }
 
 // The largest power of two, at most 16, that divides all of these.
@@ -97,24 +98,28 @@ Products::~Products() {
   cublasLtDestroy(handle_);
 }
 
-template <class T>
-Products::Shape& Products::shape_for(const GemmCall<T>& call, const GemmLevel& batch) {
-  const auto bytes = [](int64_t numbers) { return numbers * static_cast<int64_t>(sizeof(T)); };
-  const auto address = [](const T* at) {
+template <class T, class R>
+Products::Shape& Products::shape_for(const GemmCall<T, R>& call, const GemmLevel& batch) {
+  const auto in = [](int64_t numbers) { return numbers * static_cast<int64_t>(sizeof(T)); };
+  const auto out = [](int64_t numbers) { return numbers * static_cast<int64_t>(sizeof(R)); };
+  const auto address = [](const void* at) {
     return static_cast<int64_t>(reinterpret_cast<uintptr_t>(at));
   };
   const bool turned_a = call.transpose_a == Transpose::kYes;
   const bool turned_b = call.transpose_b == Transpose::kYes;
-  const int64_t alignment = alignment_of(
-      {address(call.A), address(call.B), address(call.C), bytes(call.lda), bytes(call.ldb),
-       bytes(call.ldc), bytes(batch.stride_a), bytes(batch.stride_b), bytes(batch.stride_c)});
-  const Key key{sizeof(T),      turned_a,       turned_b,       call.m,    call.n,
-                call.k,         call.lda,       call.ldb,       call.ldc,  batch.count,
-                batch.stride_a, batch.stride_b, batch.stride_c, alignment, call.beta != 0};
+  const int64_t alignment =
+      alignment_of({address(call.A), address(call.B), address(call.C), in(call.lda), in(call.ldb),
+                    out(call.ldc), in(batch.stride_a), in(batch.stride_b), out(batch.stride_c)});
+  const Key key{sizeof(T),      sizeof(R),      turned_a,    turned_b,
+                call.m,         call.n,         call.k,      call.lda,
+                call.ldb,       call.ldc,       batch.count, batch.stride_a,
+                batch.stride_b, batch.stride_c, alignment,   call.beta != 0};
   std::unique_ptr<Shape>& known = shapes_[key];
   if (known != nullptr) return *known;
   auto shape = std::make_unique<Shape>();
-  check(cublasLtMatmulDescCreate(&shape->product, compute_of<T>(), type_of<T>()), "a product");
+  check(cublasLtMatmulDescCreate(&shape->product, compute_of<T>(),
+                                 type_of<typename GemmCall<T, R>::Factor>()),
+        "a product");
   // The library's columns are our rows, so C' = op(B)' op(A)': its first operand is our B.
   const int32_t first = turned_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   const int32_t second = turned_a ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -128,7 +133,7 @@ Products::Shape& Products::shape_for(const GemmCall<T>& call, const GemmLevel& b
                        call.ldb, batch.count, batch.stride_b);
   shape->b = layout_of(type_of<T>(), turned_a ? call.k : call.m, turned_a ? call.m : call.k,
                        call.lda, batch.count, batch.stride_a);
-  shape->c = layout_of(type_of<T>(), call.m, call.n, call.ldc, batch.count, batch.stride_c);
+  shape->c = layout_of(type_of<R>(), call.m, call.n, call.ldc, batch.count, batch.stride_c);
 
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublasLtMatmulPreferenceCreate(&preference), "a preference");
@@ -158,8 +163,8 @@ Products::Shape& Products::shape_for(const GemmCall<T>& call, const GemmLevel& b
   return *known;
 }
 
-template <class T>
-void Products::multiply_level(const GemmCall<T>& call, const GemmLevel& batch) {
+template <class T, class R>
+void Products::multiply_level(const GemmCall<T, R>& call, const GemmLevel& batch) {
   const Shape& shape = shape_for(call, batch);
   check(cublasLtMatmul(handle_, shape.product, &call.alpha, call.B, shape.a, call.A, shape.b,
                        &call.beta, call.C, shape.c, call.C, shape.c, &shape.algorithm, workspace_,
@@ -167,15 +172,15 @@ void Products::multiply_level(const GemmCall<T>& call, const GemmLevel& batch) {
         "a product");
 }
 
-template <class T>
-void Products::multiply(const GemmCall<T>& call) {
+template <class T, class R>
+void Products::multiply(const GemmCall<T, R>& call) {
   GemmLevel all;
   if (joined(call.batch, all)) return multiply_level(call, all);
   // One call for each product of the level with fewer of them.
   const bool outer_is_shorter = call.batch.outer.count <= call.batch.inner.count;
   const GemmLevel& steps = outer_is_shorter ? call.batch.outer : call.batch.inner;
   const GemmLevel& batch = outer_is_shorter ? call.batch.inner : call.batch.outer;
-  GemmCall<T> part = call;
+  GemmCall<T, R> part = call;
   for (int64_t i = 0; i < steps.count; ++i) {
     part.A = call.A + i * steps.stride_a;
     part.B = call.B + i * steps.stride_b;
@@ -184,7 +189,9 @@ void Products::multiply(const GemmCall<T>& call) {
   }
 }
 
-template void Products::multiply<float>(const GemmCall<float>&);
-template void Products::multiply<double>(const GemmCall<double>&);
+template void Products::multiply(const GemmCall<float>&);
+template void Products::multiply(const GemmCall<double>&);
+template void Products::multiply(const GemmCall<num::Bf16>&);
+template void Products::multiply(const GemmCall<num::Bf16, float>&);
 
 }  // namespace saddle::backend::cuda

@@ -20,20 +20,20 @@ class Products {
   ~Products();
 
   // Queues the products of a call. Strict: float is not computed in TF32.
-  template <class T>
-  void multiply(const GemmCall<T>& call);
+  template <class T, class R>
+  void multiply(const GemmCall<T, R>& call);
 
  private:
   // What the library makes for a shape.
   struct Shape;
-  template <class T>
-  Shape& shape_for(const GemmCall<T>& call, const GemmLevel& batch);
-  template <class T>
-  void multiply_level(const GemmCall<T>& call, const GemmLevel& batch);
+  template <class T, class R>
+  Shape& shape_for(const GemmCall<T, R>& call, const GemmLevel& batch);
+  template <class T, class R>
+  void multiply_level(const GemmCall<T, R>& call, const GemmLevel& batch);
 
-  // A shape: size of the type, operations, sizes, distances, batch, alignment, whether C is read.
-  using Key = std::tuple<size_t, bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                         int64_t, int64_t, int64_t, int64_t, int64_t, bool>;
+  // A shape: sizes of the types, operations, sizes, distances, batch, alignment, whether C is read.
+  using Key = std::tuple<size_t, size_t, bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t,
+                         int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool>;
 
   cudaStream_t stream_;
   cublasLtHandle_t handle_ = nullptr;

@@ -23,6 +23,7 @@ using Round = Elementwise<S, RoundedToBf16<S>, S>;
 
 void add_elementwise_kernels(KernelTable& table) {
   add_forward_kernels<Fill, Copy, AddTwo, Subtract, AddScaled, Scale, Round>(table);
+  add_row_kernel<Elementwise<num::Bf16, Same<float>, float>>(table);
 }
 
 }  // namespace saddle::ops::cuda

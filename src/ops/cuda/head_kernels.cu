@@ -3,7 +3,9 @@
 #include "ops/head_rows.h"
 
 void saddle::ops::cuda::add_head_kernels(KernelTable& table) {
-  add_forward_kernels<CrossEntropyRow, TileExponentials, ChunkLosses>(table);
-  add_adjoint_kernels<CrossEntropyAdjointRow, TileGradient>(table);
+  add_forward_kernels<CrossEntropyRow, ChunkLosses, TileRound>(table);
+  add_adjoint_kernels<CrossEntropyAdjointRow>(table);
+  add_forward_storage_kernels<TileExponentials>(table);
+  add_adjoint_storage_kernels<TileGradient>(table);
   add_real_kernels<TileMoments, HeadTerms>(table);
 }

@@ -32,6 +32,15 @@ template <template <class> class... Body>
 void add_adjoint_kernels(KernelTable& table) {
   SADDLE_FOR_ADJOINT_NUMBERS(SADDLE_ADD)
 }
+// Also for those that inputs of products are stored as.
+template <template <class> class... Body>
+void add_forward_storage_kernels(KernelTable& table) {
+  SADDLE_FOR_FORWARD_STORAGE(SADDLE_ADD)
+}
+template <template <class> class... Body>
+void add_adjoint_storage_kernels(KernelTable& table) {
+  SADDLE_FOR_ADJOINT_STORAGE(SADDLE_ADD)
+}
 template <template <class> class... Body>
 void add_real_kernels(KernelTable& table) {
   SADDLE_ADD(float)

@@ -2,5 +2,5 @@
 #include "ops/rope_rows.h"
 
 void saddle::ops::cuda::add_rope_kernels(KernelTable& table) {
-  add_forward_kernels<RopeRow>(table);
+  add_forward_storage_kernels<RopeRow>(table);
 }
