@@ -46,7 +46,7 @@ void copy_from_host(Context& context, const num::Plane<S>* host, int plane, View
 #define SADDLE_INSTANTIATE(S)                                                  \
   template void copy_to_host<S>(Context&, View<const S>, int, num::Plane<S>*); \
   template void copy_from_host<S>(Context&, const num::Plane<S>*, int, View<S>);
-SADDLE_FOR_FORWARD_NUMBERS(SADDLE_INSTANTIATE)
+SADDLE_FOR_FORWARD_STORAGE(SADDLE_INSTANTIATE)
 SADDLE_INSTANTIATE(int32_t)
 #undef SADDLE_INSTANTIATE
 
