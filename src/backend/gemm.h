@@ -20,9 +20,12 @@ void multiply(Context& context, const GemmCall<double>& call);
 void multiply(Context& context, const GemmCall<num::Bf16>& call);
 void multiply(Context& context, const GemmCall<num::Bf16, float>& call);
 
-// The library that computes products of T (float or double) on the processor, with its version.
+// The library that computes products of T (float, double or Bf16) on the processor, with its
+// version.
 template <class T>
 std::string product_library();
+template <>
+std::string product_library<num::Bf16>();
 template <>
 std::string product_library<float>();
 template <>

@@ -75,6 +75,7 @@ Conditions present_conditions(const config::Settings& settings, const Protocol& 
   }
   for (const char* key : {"system", "kernel"}) conditions.software[key] = machine[key];
   conditions.software["products_float32"] = backend::product_library<float>();
+  conditions.software["products_bf16"] = backend::product_library<num::Bf16>();
   conditions.software["products_float64"] = backend::product_library<double>();
   return conditions;
 }

@@ -46,6 +46,12 @@ void check_options(const WorkerOptions& options) {
   }
 }
 
+// Whether operands of products are stored as bf16.
+template <class T>
+bool stores_bf16(const config::Settings& settings) {
+  return std::is_same_v<T, float> && settings.runtime.amp && settings.runtime.compile;
+}
+
 // Returns the implementations of operations that run.
 template <class T>
 Json kernels(const config::Settings& settings) {
@@ -53,7 +59,8 @@ Json kernels(const config::Settings& settings) {
       {"attention", settings.runtime.compile
                         ? fmt::format("{} query rows at a time, scores not stored", ops::kQueryRows)
                         : "scores and probabilities stored whole"},
-      {"matrix_products", backend::product_library<T>()}};
+      {"matrix_products", stores_bf16<T>(settings) ? backend::product_library<num::Bf16>()
+                                                   : backend::product_library<T>()}};
 }
 
 template <class T>
@@ -101,7 +108,10 @@ class Worker {
                    {"peak_memory_bytes", peak_memory_bytes()},
                    {"reserved_memory_bytes", context_.memory().bytes_peak},
                    {"device_memory_bytes", usable_memory_bytes()}});
-    const double peak = measure_product_peak<T>(context_, options_.peak_size, kPeakTries);
+    const double peak =
+        stores_bf16<T>(settings_)
+            ? measure_product_peak<num::Bf16>(context_, options_.peak_size, kPeakTries)
+            : measure_product_peak<T>(context_, options_.peak_size, kPeakTries);
     const double per_token = model::training_operations_per_token(settings_.model);
     record.update(
         {{"model_operations_per_token", per_token},

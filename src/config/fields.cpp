@@ -217,7 +217,7 @@ void add_runtime(std::vector<Field>& fields) {
   section.add("dtype", &S::dtype, Choice<Precision>{}, Role::kRecipe,
               "type of weights, gradients and calculation");
   section.add("amp", &S::amp, Boolean{}, Role::kRecipe,
-              "round the inputs of forward matrix products to bf16 (with dtype float32)");
+              "store and multiply operands of matrix products as bf16 (with dtype float32)");
   section.add("compile", &S::compile, Boolean{}, Role::kExecution,
               "run the fused plan; false: operation by operation");
   section.add("compile_mode", &S::compile_mode, Choice<CompileMode>{}, Role::kExecution,

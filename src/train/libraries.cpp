@@ -7,6 +7,7 @@ namespace saddle::train {
 
 Json library_versions() {
   return {{"products_float32", backend::product_library<float>()},
+          {"products_bf16", backend::product_library<num::Bf16>()},
           {"products_float64", backend::product_library<double>()},
           {"tokenizer", data::tokenizer_library()}};
 }

@@ -5,8 +5,8 @@
 
 namespace saddle::train {
 
-// Names with versions: {"products_float32": "oneDNN ...", "products_float64": "BLIS ...",
-// "tokenizer": "SentencePiece ..."}.
+// Names with versions: {"products_float32": "oneDNN ...", "products_bf16": ..., "products_float64":
+// "BLIS ...", "tokenizer": "SentencePiece ..."}.
 Json library_versions();
 
 }  // namespace saddle::train

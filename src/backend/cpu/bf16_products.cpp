@@ -47,7 +47,7 @@ struct Primitive {
 };
 
 using Key = std::tuple<bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, float,
-                       bool, bool, int>;
+                       float, bool, int>;
 
 // A row-major matrix [rows, cols], seen as its transpose if `turned`.
 dnnl::memory::desc matrix(dnnl::memory::data_type type, int64_t rows, int64_t cols, int64_t ld,
@@ -92,7 +92,7 @@ const Primitive& primitive_for(const GemmCall<Bf16, R>& call, int threads) {
                 call.ldb,
                 call.ldc,
                 call.alpha,
-                call.beta != 0,
+                call.beta,
                 std::is_same_v<R, float>,
                 threads};
   const std::lock_guard lock(mutex);

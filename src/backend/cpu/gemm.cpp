@@ -120,10 +120,24 @@ GemmSharing fastest_sharing(Context& context, const Product& p) {
 
 }  // namespace
 
+namespace {
+
+std::string with_onednn_version(std::string_view numbers) {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("oneDNN {}.{}.{}, {}", version->major, version->minor, version->patch,
+                     numbers);
+}
+
+}  // namespace
+
 template <>
 std::string product_library<float>() {
-  const dnnl_version_t* version = dnnl_version();
-  return fmt::format("oneDNN {}.{}.{}, float32", version->major, version->minor, version->patch);
+  return with_onednn_version("float32");
+}
+
+template <>
+std::string product_library<num::Bf16>() {
+  return with_onednn_version(cpu::has_bf16_products() ? "bf16" : "bf16 copied to float32");
 }
 
 template <>
