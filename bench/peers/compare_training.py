@@ -119,8 +119,10 @@ def check_same_loss(options, saddle, python):
     mean = statistics.fmean(theirs["losses"])
     print(f"loss on {ours['targets']} validation targets: saddle {ours['loss']:.6f}, "
           f"PyTorch {mean:.6f}")
-    # Two float32 programs with sums in different orders.
-    if abs(ours["loss"] / mean - 1) > 1e-5:
+    # Two programs with sums in different orders, in float32; under autocast (each with its own list
+    # of rounded tensors) a bf16 number has 8 bits.
+    autocast = "runtime.amp=true" in options.set
+    if abs(ours["loss"] / mean - 1) > (1e-3 if autocast else 1e-5):
         raise SystemExit("the two programs do not compute the same loss")
     return output / "resolved.yaml"
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Runs training updates, or only losses, of the model in PyTorch; prints one JSON object.
 
+With runtime.amp in the settings it uses PyTorch's autocast to bf16.
+
     train_pytorch.py --settings RUN/resolved.yaml --cache CACHE --mode eager --updates 3
 """
 import argparse
@@ -42,7 +44,13 @@ def main():
         [{"params": matrices, "weight_decay": optimizer["weight_decay"]},
          {"params": gains, "weight_decay": 0.0}],
         lr=optimizer["lr"], betas=(optimizer["beta1"], optimizer["beta2"]), eps=optimizer["eps"])
-    loss_of = torch.compile(model.loss) if options.mode == "compile" else model.loss
+    amp = settings["runtime"]["amp"]
+
+    def mean_loss(inputs, targets):
+        with torch.autocast("cpu", torch.bfloat16, enabled=amp):
+            return model.loss(inputs, targets)
+
+    loss_of = torch.compile(mean_loss) if options.mode == "compile" else mean_loss
 
     seconds, losses = [], []
     for update in range(options.updates + 1):
@@ -67,7 +75,7 @@ def main():
         losses.append(total)
     timed = seconds[1:]
     print(json.dumps({
-        "program": f"PyTorch {torch.__version__} {options.mode}",
+        "program": f"PyTorch {torch.__version__} {options.mode}{' autocast' if amp else ''}",
         "tokens_per_second": count * positions / statistics.median(timed),
         "slowest": count * positions / max(timed),
         "fastest": count * positions / min(timed),
