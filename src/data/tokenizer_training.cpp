@@ -216,7 +216,8 @@ TokenizerTrainingSummary train_tokenizer(const TokenizerTrainingOptions& options
   TokenizerTrainingSummary summary;
   Sentences sentences(options, &summary);
   std::string model;
-  check_threads_start(2);  // SentencePiece starts one, and does not report it if it cannot
+  // SentencePiece starts one, and does not report it if it cannot.
+  start_thread("SentencePiece", [](const std::stop_token&) {}).join();
   const auto status =
       sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &sentences, &model);
   sentences.rethrow();

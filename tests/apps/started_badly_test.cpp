@@ -181,8 +181,8 @@ TEST(StartedWithALimit, ThreadsThatCannotStartAreAnError) {
       user.run(1, run,
                "tokenizer train --vocab-size 300 --input /etc/hostname --output " +
                    (run.directory / "model").string());
-  EXPECT_EQ(tokenizer->exit_code, exit_code(ErrorKind::kDevice)) << tokenizer->errors;
-  EXPECT_THAT(tokenizer->errors, HasSubstr("cannot start 2 computing threads"));
+  EXPECT_EQ(tokenizer->exit_code, exit_code(ErrorKind::kIo)) << tokenizer->errors;
+  EXPECT_THAT(tokenizer->errors, HasSubstr("cannot start a thread for SentencePiece: "));
   run.settings.runtime.threads = 2;
   const auto enough = user.run(20, run, run.words("train"));
   EXPECT_EQ(enough->exit_code, kExitSuccess) << enough->errors;

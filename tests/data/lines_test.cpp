@@ -99,7 +99,7 @@ TEST(Lines, ZeroBytesAfterTheLastMemberAreIgnored) {
 
 TEST(Lines, OtherCompressionsAreNamed) {
   const TemporaryDirectory directory;
-  for (const char* name : {"a.json.zst", "a.xz", "a.txt.bz2"}) {
+  for (const char* name : {"a.json.zst", "a.json.zstd", "a.xz", "a.txt.bz2"}) {
     write_bytes(directory / name, "\x28\xB5\x2F\xFD");
     const std::string ending = (directory / name).extension().string();
     expect_error(ErrorKind::kData, {name, ending + " files cannot be read", "expected .gz"},
