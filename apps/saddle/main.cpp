@@ -14,6 +14,7 @@
 #include "base/standard_streams.h"
 #include "base/text.h"
 #include "commands.h"
+#include "output_files.h"
 
 namespace {
 
@@ -78,6 +79,7 @@ int run(int argc, char** argv) {
     return report(ErrorKind::kUsage,
                   fmt::format("{} (see {} --help)", error.what(), command_words(program)));
   }
+  saddle::app::check_output_files(program);
   return action();
 }
 

@@ -26,6 +26,19 @@ int open_file(const Path& path, int flags, std::string_view action) {
   return descriptor;
 }
 
+// Gives the file that will replace `target` its owner, group and mode, as far as this process and
+// the file system can: another owner's file becomes this user's.
+void keep_owner_and_mode(const Path& target, int descriptor) {
+  struct stat before {};
+  if (::stat(target.c_str(), &before) < 0) return;
+  if (::fchown(descriptor, before.st_uid, before.st_gid) < 0) {
+    [[maybe_unused]] const int of_group = ::fchown(descriptor, -1, before.st_gid);
+  }
+  if (::fchmod(descriptor, before.st_mode & 0777) < 0 && errno != EPERM && errno != ENOTSUP) {
+    fail_system("set the mode of", target);
+  }
+}
+
 void write_fully(int descriptor, const char* bytes, size_t count, const Path& path) {
   while (count > 0) {
     const ssize_t written = retry_interrupted([&] { return ::write(descriptor, bytes, count); });
@@ -129,6 +142,7 @@ void AtomicFile::open_beside_target() {
         [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
     if (descriptor_ < 0 && errno != EEXIST) fail_system("write", path_);
   }
+  keep_owner_and_mode(target_, descriptor_);
 }
 
 AtomicFile::~AtomicFile() {

@@ -36,6 +36,8 @@ void write_file_atomically(const Path& path, std::string_view content);
 // private file in the same directory, which the destructor removes. Small writes are buffered.
 // After an error the object can only be destroyed.
 //
+// The file that is replaced keeps its mode and, if this process may set them, its owner and group.
+//
 // A link stays a link: the file that it leads to is replaced, and the private file is next to that.
 // What cannot be replaced is written directly, from the first full buffer on: a pipe, a terminal,
 // /dev/null. The name of an open descriptor, such as /dev/stdout, stands for that descriptor at its

@@ -77,6 +77,11 @@ WriteTarget write_target(const Path& path) {
       fail(ErrorKind::kIo, "cannot write '{}': '{}' is no longer the name of that file",
            path.string(), file.string());
     }
+    // Replacing a file needs no permission to write to it; but it was withdrawn for a reason.
+    if (std::filesystem::exists(status) &&
+        ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) < 0) {
+      fail_system("write", path);
+    }
     return {WriteTarget::Kind::kFile, file};
   }
   if (!std::filesystem::is_fifo(status) && !std::filesystem::is_character_file(status)) {

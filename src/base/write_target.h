@@ -18,8 +18,9 @@ struct WriteTarget {
 
 // What `path` stands for. A name of an open descriptor (/dev/stdout, /dev/fd/3, /proc/self/fd/3) is
 // that descriptor, even if it is an ordinary file: replacing the file would separate it from what
-// others write there. Errors: kIo for what cannot be written: a directory, a socket, a block
-// device, a descriptor that is open for reading only, a file that no longer has a name.
+// others write there. Errors: kIo for what cannot be written: a file that this process has no
+// permission to write to, a directory, a socket, a block device, a descriptor that is open for
+// reading only, a file that no longer has a name.
 WriteTarget write_target(const Path& path);
 
 }  // namespace saddle

@@ -26,8 +26,8 @@ bool is_gzip(const Path& path, Compression compression) {
 }  // namespace
 
 std::string other_compression(const Path& path) {
-  constexpr std::array<std::string_view, 10> kEndings = {".zst", ".zstd", ".xz",   ".bz2", ".lz4", ".br",
-                                                        ".zip", ".lzma", ".7z",  ".Z"};
+  constexpr std::array<std::string_view, 10> kEndings = {".zst", ".zstd", ".xz",   ".bz2", ".lz4",
+                                                         ".br",  ".zip",  ".lzma", ".7z",  ".Z"};
   const std::string ending = path.extension().string();
   return std::ranges::find(kEndings, ending) == kEndings.end() ? "" : ending;
 }

@@ -158,12 +158,6 @@ void write_weights(const StoredTensors& tensors, const tensor::Layout& layout,
 ImportedWeights import_weights(const Path& input, const Path& output,
                                const std::optional<Path>& settings_output) {
   check_new_file(output);
-  const auto normal = [](const Path& path) {
-    return std::filesystem::absolute(path).lexically_normal();
-  };
-  if (settings_output && normal(*settings_output) == normal(output)) {
-    fail(ErrorKind::kUsage, "'{}' cannot hold both the weights and the settings", output.string());
-  }
   const bool folder = std::filesystem::is_directory(input);
   const Path config_path = (folder ? input : input.parent_path()) / kConfigName;
   if (folder && !std::filesystem::exists(config_path)) {

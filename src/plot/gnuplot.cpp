@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/process.h"
+#include "base/system_error.h"
 #include "plot/figure_writer.h"
 
 namespace saddle::plot {
@@ -29,12 +31,19 @@ void run_gnuplot(const Path& directory, const std::string& prefix, const std::st
          "gnuplot, needed to draw the figures, was not found: install the package gnuplot-nox");
   }
   if (result.succeeded()) return;
+  if (result.signal == SIGXFSZ) fail_system("draw figures in", directory, EFBIG);
   fail(ErrorKind::kDevice, "gnuplot failed on '{}': {}", (directory / kScript).string(),
        result.last_words());
 }
 
-void check_begins_with(const std::string& content, std::string_view start, const Path& file) {
-  if (content.starts_with(start)) return;
+// gnuplot does not report a full disk.
+void check_whole(const std::string& content, bool is_png, const Path& file) {
+  const std::string_view start = is_png ? "\x89PNG" : "%PDF";
+  const std::string_view end = is_png ? "IEND\xae\x42\x60\x82" : "%%EOF\n";
+  if (content.starts_with(start) && content.ends_with(end)) return;
+  if (content.empty() || content.starts_with(start)) {
+    fail(ErrorKind::kIo, "gnuplot could not write all of '{}'", file.string());
+  }
   fail(ErrorKind::kDevice, "gnuplot did not draw '{}'", file.string());
 }
 
@@ -56,7 +65,7 @@ std::vector<Path> draw_figures(const Path& directory, const FigureSet& figures) 
       const std::string file = fmt::format("{}.{}", name, kind);
       const Path drawn = directory / fmt::format(".{}{}", file, suffix);
       const std::string content = read_file(drawn);
-      check_begins_with(content, kind == "png" ? "\x89PNG" : "%PDF", directory / file);
+      check_whole(content, kind == "png", directory / file);
       write_file_atomically(directory / file, content);
       std::error_code ignored;  // a leftover file only takes space
       std::filesystem::remove(drawn, ignored);

@@ -163,6 +163,18 @@ TEST_F(PlotAnalysis, FiguresArePngAndPdf) {
   }
 }
 
+// gnuplot is ended by the limit, and knows nothing of this program's exit codes.
+TEST_F(PlotAnalysis, AFileSizeLimitIsAnErrorOfFiles) {
+  if (std::system("gnuplot --version >/dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "gnuplot is not installed here";
+  }
+  const ProgramResult result =
+      run_saddle("version >/dev/null; ulimit -f 16; '" SADDLE_PROGRAM "' plot-analysis --output " +
+                 output_.string());
+  EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kIo)) << result.errors;
+  EXPECT_THAT(result.errors, HasSubstr("File too large"));
+}
+
 // If every value is missing there is still a figure.
 TEST_F(PlotAnalysis, FiguresWithoutValues) {
   if (std::system("gnuplot --version >/dev/null 2>&1") != 0) {

@@ -59,6 +59,27 @@ TEST_F(OutputNames, StandardOutputIsNotReplaced) {
   EXPECT_EQ(read_file(log) + table, json);
 }
 
+// By the same name, by a link, by a hard link; and two outputs, of which none exists yet.
+TEST_F(OutputNames, AnOutputIsNoInputAndNoOtherOutput) {
+  const Path text = directory_ / "text";
+  write_file_atomically(text, "some words\n");
+  std::filesystem::create_symlink("text", directory_ / "link");
+  std::filesystem::create_hard_link(text, directory_ / "hard");
+  for (const char* name : {"text", "./text", "link", "hard"}) {
+    const ProgramResult result =
+        run_saddle("tokenizer train --vocab-size 300 --input " + text.string() + " --output " +
+                   (directory_ / name).string());
+    EXPECT_EQ(result.exit_code, exit_code(ErrorKind::kUsage)) << name << ": " << result.errors;
+    EXPECT_THAT(result.errors, HasSubstr("--output and --input are the same file")) << name;
+    EXPECT_EQ(read_file(text), "some words\n");
+  }
+  const ProgramResult both = run_saddle("import --input " + directory_.path().string() +
+                                        " --output " + (directory_ / "new").string() +
+                                        " --config-output " + (directory_ / "./new").string());
+  EXPECT_EQ(both.exit_code, exit_code(ErrorKind::kUsage)) << both.errors;
+  EXPECT_THAT(both.errors, HasSubstr("--output and --config-output are the same file"));
+}
+
 TEST_F(OutputNames, UnwritablePathsAreErrors) {
   std::filesystem::create_symlink("missing/file", directory_ / "link");
   for (const Path& path :

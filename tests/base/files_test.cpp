@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -154,6 +155,52 @@ TEST(AtomicFile, LeavesTheOldContentAndNothingElseWithoutCommit) {
   }
   EXPECT_EQ(slurp(directory / "file"), "old");
   EXPECT_EQ(names_in(directory.path()), std::vector<std::string>{"file"});
+}
+
+TEST(AtomicFile, KeepsTheModeOfTheFileThatItReplaces) {
+  const TemporaryDirectory directory;
+  for (const char* mode : {"600", "664", "755"}) {
+    const auto wanted = static_cast<std::filesystem::perms>(std::stoi(mode, nullptr, 8));
+    write_file_atomically(directory / mode, "old");
+    std::filesystem::permissions(directory / mode, wanted);
+    write_file_atomically(directory / mode, "new");
+    EXPECT_EQ(read_file(directory / mode), "new");
+    EXPECT_EQ(file_status(directory / mode).permissions(), wanted) << mode;
+  }
+}
+
+TEST(AtomicFile, KeepsTheOwnerOfTheFileThatRootReplaces) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory / "file", "old");
+  if (::chown((directory / "file").c_str(), 12345, 12346) != 0) GTEST_SKIP() << "not root";
+  write_file_atomically(directory / "file", "new");
+  struct stat after {};
+  ASSERT_EQ(::stat((directory / "file").c_str(), &after), 0);
+  EXPECT_EQ(after.st_uid, 12345U);
+  EXPECT_EQ(after.st_gid, 12346U);
+}
+
+// Root may write everywhere, so another user tries.
+TEST(AtomicFile, DoesNotReplaceAFileThatMayNotBeWritten) {
+  const TemporaryDirectory directory;
+  std::filesystem::permissions(directory.path(), std::filesystem::perms::all);
+  constexpr uid_t kNobody = 65534;
+  ChildProcess child([&] {
+    if (::geteuid() == 0 && ::seteuid(kNobody) < 0) return 50;
+    write_file_atomically(directory / "file", "old");
+    std::filesystem::permissions(directory / "file", std::filesystem::perms::owner_read);
+    try {
+      write_file_atomically(directory / "file", "new");
+      return 1;
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      return message.find("Permission denied") < message.size() ? 0 : 2;
+    }
+  });
+  const int status = child.exit_status();
+  if (status == 50) GTEST_SKIP() << "root may write everywhere and the user cannot be changed here";
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read_file(directory / "file"), "old");
 }
 
 TEST(AtomicFile, LeavesTheOldContentWhenTheProcessIsKilled) {
