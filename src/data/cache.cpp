@@ -50,6 +50,11 @@ void check_sizes(const Path& directory, const SplitRecord& split) {
 }  // namespace
 
 TokenCache::TokenCache(const Path& directory) : directory_(directory) {
+  if (!std::filesystem::exists(file_status(directory))) {
+    fail(ErrorKind::kData,
+         "there is no token cache '{}': '{}' does not exist (saddle prepare makes it)",
+         directory.string(), std::filesystem::absolute(directory).lexically_normal().string());
+  }
   if (!is_cache(directory)) {
     fail(ErrorKind::kData, "{} is not a token cache: it has no {}", directory.string(),
          kManifestName);

@@ -55,7 +55,7 @@ TEST_F(PrepareVerify, NamesWhatIsDamaged) {
 
 TEST_F(PrepareVerify, MakesNothing) {
   std::filesystem::remove_all(cache_);
-  expect_refused("is not a token cache");
+  expect_refused("does not exist");
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
 }
 

@@ -168,7 +168,7 @@ TEST_F(CacheTest, RefusesAnInconsistentManifest) {
 TEST_F(CacheTest, RefusesDirectoriesThatAreNotCaches) {
   std::filesystem::remove(directory_ / "manifest.json");
   expect_refused({directory_.string(), "not a token cache"});
-  expect_error(ErrorKind::kData, {"none", "not a token cache"},
+  expect_error(ErrorKind::kData, {"there is no token cache", "none", "does not exist"},
                [&] { const TokenCache cache(temporary_ / "none"); });
 }
 
