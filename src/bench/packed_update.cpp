@@ -66,11 +66,9 @@ template <class T>
 void PackedUpdate<T>::compute() {
   const int64_t sequences = settings_.training.micro_batch_size;
   const int64_t rows = sequences * settings_.model.context_length;
-  const double weight = 1.0 / static_cast<double>(rows);
   ops::fill<T>(context_, 0.0, trained_.gradients.all());
   const int64_t runs = mode_ == PackedMode::kSequential ? workers_ : 1;
   const int64_t together = workers_ / runs;
-  const std::vector<double> weights(static_cast<size_t>(together), weight);
   for (int64_t n = 0; n < runs; ++n) {
     if (mode_ == PackedMode::kSequential) {
       seen_weights_ = trained_.weights.worker(n);
@@ -78,7 +76,7 @@ void PackedUpdate<T>::compute() {
       execution_->rebind();
     }
     execution_->set_batch(sequences, inputs_.data() + n * rows, targets_.data() + n * rows);
-    execution_->run_losses_and_gradients(weights);
+    execution_->run_losses_and_gradients(weights_.view().worker_range(n * together, together));
     ops::sum<T>(context_, execution_->losses(),
                 numbers_.loss().worker_range(n * together, together));
   }

@@ -14,6 +14,7 @@ DualModel<T>::DualModel(backend::Context& context, const config::ModelSettings& 
       source_(weights),
       weights_(context, weights.layout(), 1),
       gradient_(context, weights.layout(), 1),
+      loss_weight_(context, 1, 1, 1),
       execution_(
           model::make_execution<S>(context, model, options, sequences, weights_, &gradient_)) {}
 
@@ -32,7 +33,8 @@ void DualModel<T>::clear_gradient() {
 template <class T>
 void DualModel<T>::accumulate(const Microbatch& microbatch, double weight) {
   execution_->set_batch(microbatch.sequences, microbatch.inputs.data(), microbatch.targets.data());
-  execution_->run_losses_and_gradients(std::vector<double>{weight});
+  ops::fill<double>(context_, weight, loss_weight_);
+  execution_->run_losses_and_gradients(loss_weight_);
 }
 
 template class DualModel<float>;

@@ -39,6 +39,7 @@ class DualModel {
   const backend::Arena<T>& source_;
   backend::Arena<S> weights_;
   backend::Arena<S> gradient_;
+  backend::Tensor<double> loss_weight_;  // [1, 1, 1]
   std::unique_ptr<model::Execution<S>> execution_;
 };
 

@@ -13,6 +13,7 @@ GradientCalculator<T>::GradientCalculator(backend::Context& context,
                                           int64_t sequences, const backend::Arena<T>& weights)
     : context_(context),
       gradient_(context, weights.layout(), 1),
+      loss_weight_(context, 1, 1, 1),
       execution_(model::make_execution<T>(context, model, {.compile = true, .autocast = autocast},
                                           sequences, weights, &gradient_)) {}
 
@@ -21,17 +22,18 @@ std::optional<MeanGradient> GradientCalculator<T>::compute(Microbatches& microba
                                                            const Progress& progress) {
   MeanGradient result;
   result.targets = microbatches.targets();
-  const std::vector<double> weight = {1.0 / static_cast<double>(result.targets)};
+  const double weight = 1.0 / static_cast<double>(result.targets);
+  ops::fill<double>(context_, weight, loss_weight_);
   ops::fill<T>(context_, 0.0, gradient_.all());
   for (int64_t i = 0; i < microbatches.count(); ++i) {
     microbatches.read(i, microbatch_);
     execution_->set_batch(microbatch_.sequences, microbatch_.inputs.data(),
                           microbatch_.targets.data());
-    execution_->run_losses_and_gradients(weight);
+    execution_->run_losses_and_gradients(loss_weight_);
     result.loss += ops::read_sum<T>(context_, execution_->losses()).front();
     if (!progress(i + 1, microbatches.count())) return std::nullopt;
   }
-  result.loss *= weight.front();
+  result.loss *= weight;
   const backend::View<const T> gradient = gradient_.all();
   result.norm = std::sqrt(ops::read_sum_of_squares<T>(context_, gradient).front());
   return result;

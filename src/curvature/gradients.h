@@ -38,6 +38,7 @@ class GradientCalculator {
  private:
   backend::Context& context_;
   backend::Arena<T> gradient_;
+  backend::Tensor<double> loss_weight_;  // [1, 1, 1]
   std::unique_ptr<model::Execution<T>> execution_;
   Microbatch microbatch_;
 };

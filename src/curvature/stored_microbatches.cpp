@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ignored_target.h"
 #include "data/loader.h"
 
 namespace saddle::curvature {
@@ -22,7 +23,7 @@ StoredMicrobatches::StoredMicrobatches(std::vector<int32_t> inputs, std::vector<
          targets_.size(), context_length, sequences);
   }
   rows_ = size / context_length;
-  valid_targets_ = size - std::count(targets_.begin(), targets_.end(), data::kIgnoredTarget);
+  valid_targets_ = size - std::count(targets_.begin(), targets_.end(), kIgnoredTarget);
   if (valid_targets_ == 0) {
     fail(ErrorKind::kData, "every target of a batch of {} sequences is ignored", rows_);
   }

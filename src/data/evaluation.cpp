@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/ignored_target.h"
 #include "base/narrow.h"
 #include "base/random.h"
 

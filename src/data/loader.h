@@ -19,9 +19,6 @@
 
 namespace saddle::data {
 
-// A target that does not count: padding of the last block of a validation split.
-inline constexpr int32_t kIgnoredTarget = -100;
-
 // The training tokens that `total_blocks` blocks of `context_length` targets read: one more than
 // they have targets, because the last block looks one token ahead.
 int64_t tokens_needed(int64_t total_blocks, int64_t context_length);

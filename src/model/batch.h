@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "backend/tensor.h"
 #include "base/error.h"
@@ -18,7 +17,7 @@ class DeviceBatch {
         positions_(positions),
         inputs_(context, workers, sequences * positions, 1),
         targets_(context, workers, sequences * positions, 1),
-        loss_weights_(context, workers, 1, 1) {}
+        loss_weights_(nullptr, workers, 1, 1, 1, 1, 0) {}
 
   // Copies B sequences for each worker; both arrays are [workers][B][positions] in host memory.
   void set(backend::Context& context, int64_t sequences, const int32_t* inputs,
@@ -35,13 +34,14 @@ class DeviceBatch {
   // Assumes B sequences without copying any, to measure with.
   void set_sequences(int64_t sequences) { sequences_ = sequences; }
 
-  // Copies what multiplies the gradient of each worker's losses.
-  void set_loss_weights(backend::Context& context, std::span<const double> weights) {
-    if (static_cast<int64_t>(weights.size()) != loss_weights_.view().workers()) {
-      fail(ErrorKind::kInternal, "{} weights of losses for {} workers", weights.size(),
-           loss_weights_.view().workers());
+  // What multiplies the gradient of each worker's losses, [N, 1, 1] in device memory; it is not
+  // copied.
+  void set_loss_weights(tensor::View<const double> weights) {
+    if (weights.workers() != inputs_.view().workers() || weights.rows() * weights.cols() != 1) {
+      fail(ErrorKind::kInternal, "weights of losses [{}, {}, {}] for {} workers", weights.workers(),
+           weights.rows(), weights.cols(), inputs_.view().workers());
     }
-    backend::copy_from_host<double>(context, weights.data(), 0, loss_weights_);
+    loss_weights_ = weights;
   }
 
   int64_t sequences() const { return sequences_; }
@@ -59,7 +59,7 @@ class DeviceBatch {
   int64_t sequences_ = 0;
   backend::Tensor<int32_t> inputs_;
   backend::Tensor<int32_t> targets_;
-  backend::Tensor<double> loss_weights_;
+  tensor::View<const double> loss_weights_;
 };
 
 }  // namespace saddle::model

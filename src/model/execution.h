@@ -30,7 +30,7 @@ class Execution {
 
   // Copies a microbatch of B sequences for each worker from host memory, both [N][B][T]. B is
   // between 1 and the number of sequences that the execution was made for. Targets are ids or
-  // ops::kIgnoredTarget.
+  // kIgnoredTarget.
   virtual void set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) = 0;
 
   // Must be called when the arenas point to other memory; then a batch must be set.
@@ -40,8 +40,9 @@ class Execution {
   virtual void run_losses() = 0;
 
   // Computes the losses, and accumulates the gradient of sum_m weights[n] loss_m for each worker n
-  // into the gradients arena. Error: kInternal if the execution was made without gradients.
-  virtual void run_losses_and_gradients(std::span<const double> weights) = 0;
+  // into the gradients arena. weights [N, 1, 1] in device memory. Error: kInternal if the execution
+  // was made without gradients.
+  virtual void run_losses_and_gradients(tensor::View<const double> weights) = 0;
 
   // Losses of the last run, [N, B*T, 1], 0 where the target is ignored.
   virtual tensor::View<const S> losses() const = 0;

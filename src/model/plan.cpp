@@ -104,7 +104,7 @@ void Plan<L>::run_losses() {
 }
 
 template <class L>
-void Plan<L>::run_losses_and_gradients(std::span<const double> weights) {
+void Plan<L>::run_losses_and_gradients(tensor::View<const double> weights) {
   if (gradients_ == nullptr) {
     fail(ErrorKind::kInternal, "gradients were requested from an execution for losses only");
   }
@@ -112,11 +112,11 @@ void Plan<L>::run_losses_and_gradients(std::span<const double> weights) {
 }
 
 template <class L>
-void Plan<L>::run_adjoints(std::span<const double> weights) {
+void Plan<L>::run_adjoints(tensor::View<const double> weights) {
   if (keep_ == Keep::kNothing) {
     fail(ErrorKind::kInternal, "adjoints were requested from an execution for losses only");
   }
-  batch_.set_loss_weights(context_, weights);
+  batch_.set_loss_weights(weights);
   run_all_adjoints();
 }
 

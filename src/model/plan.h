@@ -51,11 +51,12 @@ class Plan : public Execution<num::Arithmetic<L>> {
   void set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) override;
   void rebind() override { shapes_.clear(); }
   void run_losses() override;
-  void run_losses_and_gradients(std::span<const double> weights) override;
+  void run_losses_and_gradients(tensor::View<const double> weights) override;
   tensor::View<const S> losses() const override { return steps_->buffers.losses; }
 
-  // Computes the losses, and the adjoints for sum_m weights[n] loss_m.
-  void run_adjoints(std::span<const double> weights);
+  // Computes the losses, and the adjoints for sum_m weights[n] loss_m; weights [N, 1, 1] in device
+  // memory.
+  void run_adjoints(tensor::View<const double> weights);
 
   // The buffers of the current batch, with the contents of its last run.
   const PlanBuffers<L>& buffers() const { return steps_->buffers; }

@@ -209,11 +209,11 @@ void Reference<S>::run_losses() {
 }
 
 template <class S>
-void Reference<S>::run_losses_and_gradients(std::span<const double> weights) {
+void Reference<S>::run_losses_and_gradients(View<const double> weights) {
   if (gradients_ == nullptr) {
     fail(ErrorKind::kInternal, "gradients were requested from an execution for losses only");
   }
-  batch_.set_loss_weights(context_, weights);
+  batch_.set_loss_weights(weights);
   Tape<S> tape(context_, true);
   forward(tape);
   tape.play_backwards();

@@ -20,7 +20,7 @@ class Reference : public Execution<S> {
   void set_batch(int64_t sequences, const int32_t* inputs, const int32_t* targets) override;
   void rebind() override {}  // reads its arenas in every run
   void run_losses() override;
-  void run_losses_and_gradients(std::span<const double> weights) override;
+  void run_losses_and_gradients(tensor::View<const double> weights) override;
   tensor::View<const S> losses() const override { return losses_->value; }
 
   // Logits of the last run, [N, B*T, V].

@@ -23,6 +23,7 @@ TangentSweep<T>::TangentSweep(backend::Context& context, const config::ModelSett
       parameters_(model),
       weights_(weights),
       lanes_(lanes),
+      loss_weight_(context, 1, 1, 1),
       plan_(Plan<T>::with_adjoints(context, model, options, sequences, weights)) {
   const int64_t rows = sequences * model.context_length;
   Buffers measure;
@@ -54,7 +55,8 @@ void TangentSweep<T>::run_adjoints(int64_t sequences, const int32_t* inputs, con
                                    double weight) {
   plan_->set_batch(sequences, inputs, targets);
   weight_ = weight;
-  plan_->run_adjoints({&weight, 1});
+  ops::fill<double>(context_, weight, loss_weight_);
+  plan_->run_adjoints(loss_weight_);
 }
 
 template <class T>

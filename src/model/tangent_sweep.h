@@ -69,9 +69,10 @@ class TangentSweep {
   Parameters parameters_;
   const backend::Arena<T>& weights_;
   int64_t lanes_;
+  double weight_ = 0;                    // of the losses
+  backend::Tensor<double> loss_weight_;  // the same in device memory, [1, 1, 1]
   std::unique_ptr<Plan<T>> plan_;
   backend::Memory memory_;
-  double weight_ = 0;
 };
 
 }  // namespace saddle::model

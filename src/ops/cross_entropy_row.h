@@ -9,6 +9,7 @@
 // softmax", 2018). A target of kIgnoredTarget has loss 0 and no gradient.
 #pragma once
 
+#include "base/ignored_target.h"
 #include "num/wide.h"
 #include "ops/softmax_row.h"
 
@@ -16,8 +17,6 @@ namespace saddle::ops {
 
 using num::Plane;
 using tensor::Span;
-
-inline constexpr int32_t kIgnoredTarget = -100;
 
 // sum_v exp(z_v - shift) over some logits of a row.
 template <class S>

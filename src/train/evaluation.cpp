@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/clock.h"
+#include "base/ignored_target.h"
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
 
@@ -29,7 +30,7 @@ void Evaluator<T>::add(int64_t count, const int32_t* inputs, const int32_t* targ
     execution_.run_losses();
     ops::add_sum<T>(context_, execution_.losses(), sum_);
   }
-  targets_ += count * length - std::count(targets, targets + count * length, data::kIgnoredTarget);
+  targets_ += count * length - std::count(targets, targets + count * length, kIgnoredTarget);
 }
 
 template <class T>

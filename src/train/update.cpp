@@ -7,6 +7,7 @@
 #include "backend/gemm_choices.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/ignored_target.h"
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
 #include "optim/mixing.h"
@@ -22,7 +23,7 @@ std::vector<int64_t> count_targets(const UpdateBatch& batch, int64_t workers,
   std::vector<int64_t> counts;
   for (int64_t n = 0; n < workers; ++n) {
     const auto begin = batch.targets.begin() + n * size;
-    counts.push_back(size - std::count(begin, begin + size, data::kIgnoredTarget));
+    counts.push_back(size - std::count(begin, begin + size, kIgnoredTarget));
     if (counts.back() == 0) {
       fail(ErrorKind::kData, "an update of {} sequences has no target for worker {}",
            batch.sequences, n);
@@ -169,7 +170,7 @@ UpdateResult UpdateRunner<T>::start(const UpdateBatch& batch) {
   }
   for (int64_t first = 0; first < batch.sequences; first += micro_batch_size_) {
     set_microbatch(batch, first, std::min(micro_batch_size_, batch.sequences - first));
-    execution_->run_losses_and_gradients(weights);
+    execution_->run_losses_and_gradients(loss_weights_);
     const auto region = this->region("sum_losses");
     ops::add_sum<T>(context_, execution_->losses(), numbers_.loss());
   }

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/ignored_target.h"
 #include "base/random.h"
 #include "curvature/stored_microbatches.h"
 #include "data/loader.h"
@@ -85,7 +86,7 @@ TEST(StoredMicrobatches, DivideTheirSequences) {
   std::vector<int32_t> inputs(5 * 3), targets(5 * 3);
   std::iota(inputs.begin(), inputs.end(), 0);
   std::iota(targets.begin(), targets.end(), 1);
-  targets[4] = data::kIgnoredTarget;
+  targets[4] = kIgnoredTarget;
   StoredMicrobatches microbatches(inputs, targets, 3, 2);
   EXPECT_EQ(microbatches.count(), 3);
   EXPECT_EQ(microbatches.targets(), 14);
@@ -101,7 +102,7 @@ TEST(StoredMicrobatches, DivideTheirSequences) {
                [&] { microbatches.read(3, microbatch); });
   expect_error(ErrorKind::kInternal, {"15 inputs", "sequences of 4"},
                [&] { StoredMicrobatches(inputs, targets, 4, 2); });
-  targets.assign(targets.size(), data::kIgnoredTarget);
+  targets.assign(targets.size(), kIgnoredTarget);
   expect_error(ErrorKind::kData, {"5 sequences is ignored"},
                [&] { StoredMicrobatches(inputs, targets, 3, 2); });
 }

@@ -12,6 +12,7 @@
 #include "curvature/small_case.h"
 #include "support/dot.h"
 #include "support/expect_error.h"
+#include "support/loss_weights.h"
 
 namespace saddle::curvature {
 namespace {
@@ -34,7 +35,8 @@ struct SequenceGradients {
       const Vector zeros(static_cast<size_t>(gradient.layout().size()));
       golden::parameters_from_host(zeros, gradient);
       execution->set_batch(1, sequence.inputs.data(), sequence.targets.data());
-      execution->run_losses_and_gradients(Vector{1.0 / static_cast<double>(kSmallContext)});
+      execution->run_losses_and_gradients(
+          model::loss_weights(small.context, 1, 1.0 / static_cast<double>(kSmallContext)));
       const Vector all = backend::to_host<double>(small.context, execution->losses());
       losses.push_back(std::accumulate(all.begin(), all.end(), 0.0) / kSmallContext);
       gradients.push_back(golden::parameters_to_host(gradient));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ignored_target.h"
 #include "data/unigram.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"

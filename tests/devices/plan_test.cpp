@@ -6,6 +6,7 @@
 #include "model/initial_weights.h"
 #include "model/parameters.h"
 #include "support/golden.h"
+#include "support/loss_weights.h"
 #include "support/test_context.h"
 
 namespace saddle::model {
@@ -39,7 +40,7 @@ Result run(backend::Context& context, int64_t workers) {
     targets.push_back(static_cast<int32_t>(random.uniform(2 * i + 1) * 97));
   }
   execution->set_batch(2, inputs.data(), targets.data());
-  execution->run_losses_and_gradients(std::vector<double>(workers, 0.025));
+  execution->run_losses_and_gradients(loss_weights(context, workers, 0.025));
   return {backend::to_host<double>(context, execution->losses()),
           backend::to_host<double>(context, backend::View<const double>(gradients.all()))};
 }

@@ -12,6 +12,7 @@
 #include "model/tangent_sweep.h"
 #include "ops/cross_entropy_row.h"
 #include "support/golden.h"
+#include "support/loss_weights.h"
 #include "support/test_context.h"
 
 namespace saddle::model {
@@ -42,7 +43,7 @@ HostBatch random_batch(const config::ModelSettings& model, int64_t workers, int6
   for (int64_t i = 0; i < workers * sequences * model.context_length; ++i) {
     batch.inputs.push_back(static_cast<int32_t>(stream.below(2 * i, model.vocab_size)));
     batch.targets.push_back(i % 7 == 3
-                                ? ops::kIgnoredTarget
+                                ? kIgnoredTarget
                                 : static_cast<int32_t>(stream.below(2 * i + 1, model.vocab_size)));
   }
   return batch;
@@ -62,7 +63,8 @@ class ModelRun {
         model(small_model()),
         parameters(model),
         weights(context, parameters.layout, workers),
-        gradients(context, parameters.layout, workers) {
+        gradients(context, parameters.layout, workers),
+        scale(context, workers, 1, 1) {
     backend::Arena<double> initial(context, parameters.layout, 1);
     set_initial_weights(context, model, 7, initial);
     std::vector<double> values = golden::parameters_to_host(initial);
@@ -81,7 +83,7 @@ class ModelRun {
   }
 
   Result run(Execution<T>& execution, const HostBatch& batch, double loss_weight = 1.0 / 100) {
-    const std::vector<double> scale(weights.workers(), loss_weight);
+    ops::fill<double>(context, loss_weight, scale);
     std::vector<double> zero(parameters.layout.size(), 0.0);
     for (int64_t n = 0; n < weights.workers(); ++n) {
       golden::parameters_from_host(zero, gradients, 0, n);
@@ -102,6 +104,7 @@ class ModelRun {
   Parameters parameters;
   backend::Arena<T> weights;
   backend::Arena<T> gradients;
+  backend::Tensor<double> scale;  // of the losses
 };
 
 double total(const std::vector<double>& losses) {
@@ -308,7 +311,7 @@ TEST(Execution, LossesDoNotDependOnTheGradient) {
     EXPECT_LT(
         golden::relative_l2(backend::to_host<double>(setup.context, alone->losses()), both.losses),
         1e-15);
-    EXPECT_THROW(alone->run_losses_and_gradients(std::vector<double>{1.0}), Error);
+    EXPECT_THROW(alone->run_losses_and_gradients(loss_weights(setup.context, 1, 1)), Error);
   }
 }
 
@@ -323,7 +326,7 @@ TEST(Execution, CurvatureAgreesWithSecondDifferences) {
   const auto plan = make_execution<num::Dual<double>>(setup.context, setup.model, {}, 2,
                                                       setup.weights, &setup.gradients);
   plan->set_batch(2, batch.inputs.data(), batch.targets.data());
-  plan->run_losses_and_gradients(std::vector<double>{0.01});
+  plan->run_losses_and_gradients(loss_weights(setup.context, 1, 0.01));
   const auto product = golden::parameters_to_host(setup.gradients, 1);
   double form = 0;
   for (size_t i = 0; i < direction.size(); ++i) form += direction[i] * product[i];

@@ -6,6 +6,7 @@
 #include "model/execution.h"
 #include "model/reference.h"
 #include "support/golden.h"
+#include "support/loss_weights.h"
 #include "support/test_context.h"
 
 namespace saddle::model {
@@ -33,7 +34,7 @@ GoldenRun run(const golden::Case& golden, bool compile, const std::vector<double
                                            golden.sequences, weights, &gradients);
   execution->set_batch(golden.sequences, golden.inputs.data(), golden.targets.data());
   const double weight = 1.0 / static_cast<double>(golden.valid_targets());
-  execution->run_losses_and_gradients(std::vector<double>{weight});
+  execution->run_losses_and_gradients(loss_weights(context, 1, weight));
 
   GoldenRun result;
   const auto losses = backend::to_host<S>(context, execution->losses());

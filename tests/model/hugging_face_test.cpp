@@ -390,7 +390,6 @@ TEST_F(HuggingFace, AFailedImportLeavesNothing) {
   expect_nothing(ErrorKind::kIo, {"missing"}, imported_, scratch_ / "missing" / "model.yaml");
   expect_nothing(ErrorKind::kIo, {"missing"}, scratch_ / "missing" / "weights", settings);
   expect_nothing(ErrorKind::kIo, {"folder"}, imported_, folder_);
-  expect_nothing(ErrorKind::kUsage, {"both"}, imported_, scratch_ / "." / "imported.safetensors");
   std::vector<Stored> tensors = stored();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::memcpy(tensors.back().bytes.data(), &nan, 4);

@@ -35,7 +35,7 @@ std::vector<int32_t> draw_indices(Indices kind, const Sizes& sizes, int64_t firs
       if (m == sizes.rows() - 1) index = static_cast<int32_t>(sizes.vocabulary) - 1;
       if (m == 0) index = 0;
       if (kind == Indices::kTargets && m % 4 == 2 && m != sizes.rows() - 1) {
-        index = ops::kIgnoredTarget;
+        index = kIgnoredTarget;
       }
       indices.push_back(index);
     }

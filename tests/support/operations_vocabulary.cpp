@@ -37,7 +37,7 @@ void plain_losses(const Sizes& s, const std::vector<N>& z, const std::vector<int
     N sum = 0;
     for (int64_t v = 0; v < s.vocabulary; ++v) sum += std::exp(z[m * s.vocabulary + v]);
     losses[m] =
-        targets[m] == ops::kIgnoredTarget ? N(0) : std::log(sum) - z[m * s.vocabulary + targets[m]];
+        targets[m] == kIgnoredTarget ? N(0) : std::log(sum) - z[m * s.vocabulary + targets[m]];
   }
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backend/gemm_choices.h"
+#include "base/ignored_target.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/test_context.h"
@@ -56,7 +57,7 @@ TEST(UpdateRunner, CountsValidTargets) {
   EXPECT_EQ(updater.runner->accumulate_gradients(batch).targets, 80 - ignored);
 
   UpdateBatch empty = batch;
-  std::ranges::fill(empty.targets, data::kIgnoredTarget);
+  std::ranges::fill(empty.targets, kIgnoredTarget);
   expect_error(ErrorKind::kData, {"no target"},
                [&] { updater.runner->accumulate_gradients(empty); });
 }
@@ -142,11 +143,10 @@ TEST(UpdateRunner, WaitsOnceAndAllocatesNothing) {
     EXPECT_EQ(updater.context.memory().allocations, made);
     EXPECT_EQ(work.host_reads, 1);
     EXPECT_EQ(work.bytes_to_host, workers * 4 * 8);
-    // Inputs and targets; weights of losses, once for the update and for each microbatch; the
-    // matrix.
+    // Inputs and targets; weights of losses, once for the update; the matrix.
     const int64_t matrix = workers > 1 ? workers * workers * 8 : 0;
     EXPECT_EQ(work.bytes_to_device,
-              2 * 4 * static_cast<int64_t>(batch.inputs.size()) + 4 * workers * 8 + matrix);
+              2 * 4 * static_cast<int64_t>(batch.inputs.size()) + workers * 8 + matrix);
     EXPECT_GT(work.launches, 0);
     EXPECT_GT(work.products, 0);
   }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/ignored_target.h"
 #include "model/initial_weights.h"
 #include "support/test_context.h"
 #include "train/small_run.h"
@@ -32,7 +33,7 @@ inline UpdateBatch random_batch(int64_t workers, int64_t sequences,
   for (int64_t i = 0; i < size; ++i) {
     const int64_t row = i / model.context_length;
     if (row % 3 == 1 && i % model.context_length > row % model.context_length) {
-      batch.targets[static_cast<size_t>(i)] = data::kIgnoredTarget;
+      batch.targets[static_cast<size_t>(i)] = kIgnoredTarget;
     }
   }
   return batch;
