@@ -16,6 +16,26 @@ double seconds_of(int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * 1e-9;
 }
 
+// The time in which the shares of two or more threads overlap.
+double shared_seconds(const backend::Profile& profile) {
+  std::vector<std::pair<int64_t, int>> changes;  // of the number of threads at work
+  for (int thread = 0; thread < profile.threads(); ++thread) {
+    for (const backend::Profile::Share& share : profile.shares(thread)) {
+      changes.emplace_back(share.begin, 1);
+      changes.emplace_back(share.end, -1);
+    }
+  }
+  std::ranges::sort(changes);
+  int64_t shared = 0, last = 0;
+  int working = 0;
+  for (const auto& [time, change] : changes) {
+    if (working >= 2) shared += time - last;
+    working += change;
+    last = time;
+  }
+  return seconds_of(shared);
+}
+
 }  // namespace
 
 ProfileSummary summarize(const backend::Profile& profile) {
@@ -37,6 +57,8 @@ ProfileSummary summarize(const backend::Profile& profile) {
     operation.name = key.first + " " + key.second;
     summary.operations.push_back(std::move(operation));
   }
+  summary.threads = profile.threads();
+  summary.single_thread_seconds = summary.wall_seconds - shared_seconds(profile);
   std::ranges::stable_sort(summary.operations, std::greater(), &ProfiledOperation::self_seconds);
   return summary;
 }
@@ -59,6 +81,9 @@ Json to_json(const ProfileSummary& summary, double peak) {
   }
   return {{"wall_seconds", summary.wall_seconds},
           {"covered_share", summary.covered_share()},
+          {"single_thread_share",
+           summary.threads > 1 ? json_number(summary.single_thread_seconds / summary.wall_seconds)
+                               : Json()},
           {"operations", std::move(operations)}};
 }
 

@@ -19,8 +19,12 @@ struct ProfiledOperation {
 };
 
 struct ProfileSummary {
+  int threads = 1;
   double wall_seconds = 0;     // of the outermost regions: the updates
   double covered_seconds = 0;  // the part inside operations: the sum of their self times
+  // The part in which at most one thread was at work: it bounds what more threads can gain. All of
+  // it with one thread.
+  double single_thread_seconds = 0;
   std::vector<ProfiledOperation> operations;  // the largest self time first
 
   double covered_share() const { return wall_seconds > 0 ? covered_seconds / wall_seconds : 0; }
@@ -30,7 +34,8 @@ struct ProfileSummary {
 // operations.
 ProfileSummary summarize(const backend::Profile& profile);
 
-// The summary for a record: wall_seconds, covered_share and operations; their rates are null if
+// The summary for a record: wall_seconds, covered_share, single_thread_share (null with one thread)
+// and operations; their rates are null if
 // their work is not counted. `peak`: operations per second that correspond to a share of 1.
 Json to_json(const ProfileSummary& summary, double peak);
 

@@ -63,6 +63,21 @@ Json kernels(const config::Settings& settings) {
                                                    : backend::product_library<T>()}};
 }
 
+// What the updates requested from the device, divided by their number.
+Json requests_per_update(const backend::DeviceCounters& requested, int64_t allocations,
+                         int64_t updates) {
+  const auto mean = [&](int64_t count) {
+    return static_cast<double>(count) / static_cast<double>(std::max<int64_t>(1, updates));
+  };
+  return {{"launches", mean(requested.launches)},
+          {"products", mean(requested.products)},
+          {"kernel_bytes", mean(requested.kernel_bytes)},
+          {"host_reads", mean(requested.host_reads)},
+          {"bytes_to_host", mean(requested.bytes_to_host)},
+          {"bytes_to_device", mean(requested.bytes_to_device)},
+          {"allocations", mean(allocations)}};
+}
+
 template <class T>
 class Worker {
  public:
@@ -91,12 +106,16 @@ class Worker {
     Window warmup;
     if (!run_updates("warm-up", options_.warmup, warmup)) return std::nullopt;
     const train::WorkCounters before = trained_.counters;
+    const backend::DeviceCounters requested_before = context_.counters();
+    const int64_t allocated_before = context_.memory().allocations;
     std::vector<Window> windows(static_cast<size_t>(options_.windows));
     for (size_t i = 0; i < windows.size(); ++i) {
       const std::string what = fmt::format("window {}/{}", i + 1, windows.size());
       if (!run_updates(what, options_.steps, windows[i])) return std::nullopt;
     }
     const train::WorkCounters& after = trained_.counters;
+    const backend::DeviceCounters requested = context_.counters() - requested_before;
+    const int64_t allocated = context_.memory().allocations - allocated_before;
     Json record = rates(windows);
     record.update({{"warmup", options_.warmup},
                    {"steps", options_.steps},
@@ -119,6 +138,8 @@ class Worker {
          {"share_of_peak",
           json_number(per_token * record["tokens_per_second"].template get<double>() / peak)},
          {"kernels", kernels<T>(settings_)},
+         {"requests_per_update",
+          requests_per_update(requested, allocated, after.updates - before.updates)},
          {"counters",
           {{"updates", after.updates - before.updates},
            {"evaluations", after.evaluations - before.evaluations},

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/text_table.h"
@@ -13,6 +15,15 @@ namespace {
 double number(const Json& value) {
   return value.get<double>();
 }
+
+constexpr std::array<std::pair<const char*, const char*>, 7> kRequests = {
+    {{"loops over rows", "launches"},
+     {"bytes that they read and write", "kernel_bytes"},
+     {"calls of the product library", "products"},
+     {"times that the host waits for results", "host_reads"},
+     {"bytes copied to the host", "bytes_to_host"},
+     {"bytes copied to the device", "bytes_to_device"},
+     {"blocks of memory", "allocations"}}};
 
 std::string gigabytes(const Json& bytes) {
   return fmt::format("{:.2f} GB", number(bytes) * 1e-9);
@@ -45,12 +56,22 @@ std::string worker_text(const Json& record) {
   table.add({"matrix products", record["kernels"]["matrix_products"]});
   table.add({"attention", record["kernels"]["attention"]});
   std::string text = table.text();
+  const Json& requests = record["requests_per_update"];
+  TextTable requested;
+  for (const auto& [name, what] : kRequests) {
+    requested.add({name, fmt::format("{:.6g}", number(requests[what]))});
+  }
+  text += "\nRequested from the device in an update:\n\n" + requested.text();
   if (record.contains("profile")) {
     const Json& profile = record["profile"];
     text +=
         fmt::format("\nWhere {:.1f}% of the time of the profiled updates went (trace: {}):\n\n{}",
                     100 * number(profile["covered_share"]), profile["trace"].get<std::string>(),
                     profile_table(profile));
+    if (const Json& alone = profile["single_thread_share"]; alone.is_number()) {
+      text += fmt::format("\nAt most one thread was at work in {:.2f}% of that time.\n",
+                          100 * number(alone));
+    }
   }
   return text;
 }

@@ -59,6 +59,24 @@ TEST(ProfileSummary, HasTheTimesOfPlantedRegions) {
   EXPECT_THAT(table, HasSubstr("n/a"));
 }
 
+// Of 10 s, two threads are at work from 3 to 4 s, and three from 6 to 8 s (two of them to 9 s).
+TEST(ProfileSummary, MeasuresWhenAtMostOneThreadWorks) {
+  backend::Profile profile(3);
+  profile.open("update", "update", 0, 0);
+  profile.open("forward", "a", 0, 1 * kSecond);
+  profile.add_share(0, 2 * kSecond, 4 * kSecond);
+  profile.add_share(1, 3 * kSecond, 5 * kSecond);
+  profile.add_share(0, 6 * kSecond, 9 * kSecond);
+  profile.add_share(1, 6 * kSecond, 8 * kSecond);
+  profile.add_share(2, 6 * kSecond, 9 * kSecond);
+  profile.close(9 * kSecond);
+  profile.close(10 * kSecond);
+  const ProfileSummary summary = summarize(profile);
+  EXPECT_DOUBLE_EQ(summary.single_thread_seconds, 6);
+  EXPECT_DOUBLE_EQ(to_json(summary, 1)["single_thread_share"].get<double>(), 0.6);
+  EXPECT_TRUE(to_json(summarize(backend::Profile(1)), 1)["single_thread_share"].is_null());
+}
+
 TEST(ProfileSummary, IsEmptyForAnEmptyProfile) {
   const ProfileSummary summary = summarize(backend::Profile(1));
   EXPECT_EQ(summary.covered_share(), 0);

@@ -100,6 +100,14 @@ TEST(Worker, MeasuresWindowsOfFullUpdates) {
   EXPECT_DOUBLE_EQ(record["model_operations_per_token"].get<double>(), per_token);
   EXPECT_DOUBLE_EQ(record["share_of_peak"].get<double>(),
                    per_token * rates[1] / record["peak_operations_per_second"].get<double>());
+  const Json& requests = record["requests_per_update"];
+  EXPECT_EQ(requests["host_reads"], 1);
+  EXPECT_EQ(requests["bytes_to_host"], 32);
+  EXPECT_EQ(requests["allocations"], 0);
+  EXPECT_GT(requests["launches"], 10);
+  EXPECT_GT(requests["products"], 10);
+  EXPECT_GT(requests["kernel_bytes"], record["settings"]["training.batch_tokens"].get<double>());
+  EXPECT_THAT(worker_text(record), HasSubstr("times that the host waits for results"));
   EXPECT_EQ(record["counters"], Json::parse(R"({"updates": 9, "evaluations": 0, "checkpoints": 0,
                                                 "profiled_updates": 0})"));
   EXPECT_THAT(record["kernels"]["matrix_products"].get<std::string>(), HasSubstr("oneDNN"));
@@ -186,6 +194,8 @@ void check_profile(SmallCase& small) {
   EXPECT_NEAR(covered + between, wall, 1e-9 * wall);
   EXPECT_NEAR(profile["covered_share"].get<double>(), covered / wall, 1e-9);
   EXPECT_GE(profile["covered_share"].get<double>(), 0.95);
+  EXPECT_GT(profile["single_thread_share"].get<double>(), 0);
+  EXPECT_LT(profile["single_thread_share"].get<double>(), 1);
 
   double operations = 0;
   double last = std::numeric_limits<double>::infinity();

@@ -120,8 +120,9 @@ class OperationTest : public ::testing::TestWithParam<Operation> {
 
   // The same with a first derivative (the second plane) along `tangent`.
   template <class S>
-  Trial<S> run_along(const Values& values, const Values& tangent, TrialOptions options = {}) {
-    Trial<S> trial(context_, op_, sizes_, options);
+  Trial<S> run_along(const Values& values, const Values& tangent, TrialOptions options = {},
+                     Context* context = nullptr) {
+    Trial<S> trial(context != nullptr ? *context : context_, op_, sizes_, options);
     trial.set_inputs(0, values);
     if constexpr (num::kPlanes < S >> 1) trial.set_inputs(1, tangent);
     for (int p = 2; p < num::kPlanes<S>; ++p) trial.set_inputs(p, zeros_like(values));
@@ -158,6 +159,7 @@ class OperationTest : public ::testing::TestWithParam<Operation> {
   }
 };
 
+class LoopTest : public OperationTest {};           // operations without products
 class DerivativeTest : public OperationTest {};     // forwards that are differentiated
 class AdjointTest : public OperationTest {};        // operations with an adjoint
 class OutputAdjointTest : public OperationTest {};  // adjoints that take d_out, not weights
@@ -314,7 +316,7 @@ TEST_P(OperationTest, WorkersAreIndependent) {
   });
 }
 
-TEST_P(OperationTest, ColumnRangesOfWiderTensorsGiveTheSame) {
+TEST_P(OperationTest, PartsOfLargerTensorsGiveTheSame) {
   for_shapes([&] {
     const TrialOptions strided{.strided = true};
     const Trial<double> apart = run<double>(inputs(), strided);
@@ -353,6 +355,63 @@ TEST_P(OperationTest, WritesAndAccumulatesAsDeclared) {
         EXPECT_LE(largest, 1e-13 * (old + norm(from_zero[i]))) << slots[i].name;
       }
     }
+  });
+}
+
+// The loops of an operation declare what they read and write, which is how its bytes are counted;
+// the table says it independently. Over two planes it is twice as much.
+TEST_P(LoopTest, LoopsDeclareTheBytesOfTheTable) {
+  for_shapes([&] {
+    const auto expect_declared = [&]<class S>(S) {
+      const Calls<S>& calls = op_.over<S>();
+      if (calls.forward == nullptr) return;
+      Trial<S> trial(context_, op_, sizes_);
+      trial.set_inputs(0, inputs());
+      const auto bytes = [&](auto&& call) {
+        const int64_t before = context_.counters().kernel_bytes;
+        call(trial.run());
+        return static_cast<double>(context_.counters().kernel_bytes - before);
+      };
+      const auto expect = [&](const char* what, double found, const Cost& cost, Moves moves) {
+        const auto number = static_cast<double>(num::kPlanes<S> * sizeof(Plane<S>));
+        const double declared = static_cast<double>(sizes_.workers) * cost.moves * number;
+        EXPECT_GE(found, declared) << what;
+        if (moves == Moves::kExact) {
+          EXPECT_EQ(found, declared) << what;
+        }
+      };
+      calls.prepare(trial.run());
+      expect("forward", bytes(calls.forward), op_.forward_cost(sizes_), op_.forward_moves);
+      if (calls.adjoint == nullptr) return;
+      trial.set_adjoints(0, adjoints());
+      calls.prepare_adjoint(trial.run());
+      expect("adjoint", bytes(calls.adjoint), op_.adjoint_cost(sizes_), op_.adjoint_moves);
+    };
+    expect_declared(float{});
+    expect_declared(double{});
+    expect_declared(Dual<float>{});
+  });
+}
+
+// The order of every sum is fixed, also when threads share it.
+TEST_P(OperationTest, GivesTheSameBitsAgainAndOnAnyNumberOfThreads) {
+  Context two = test_context(2), three = test_context(3);
+  for_shapes([&] {
+    const auto expect_same = [&]<class S>(S) {
+      if (op_.over<S>().forward == nullptr) return;
+      const Trial<S> expected = run_along<S>(inputs(), direction(2));
+      for (Context* context : {&context_, &two, &three}) {
+        const Trial<S> found = run_along<S>(inputs(), direction(2), {}, context);
+        for (int p = 0; p < num::kPlanes<S>; ++p) {
+          EXPECT_EQ(found.outputs(p), expected.outputs(p)) << context->threads() << " threads";
+          EXPECT_EQ(found.gradients(p), expected.gradients(p)) << context->threads() << " threads";
+        }
+      }
+    };
+    expect_same(float{});
+    expect_same(double{});
+    expect_same(Dual<float>{});
+    expect_same(Jet<double>{});
   });
 }
 
@@ -406,6 +465,11 @@ std::string name_of(const ::testing::TestParamInfo<Operation>& row) {
 INSTANTIATE_TEST_SUITE_P(
     Table, OperationTest,
     ::testing::ValuesIn(operations_where([](const Operation&) { return true; })), name_of);
+INSTANTIATE_TEST_SUITE_P(Table, LoopTest,
+                         ::testing::ValuesIn(operations_where([](const Operation& op) {
+                           return !op.products;
+                         })),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(Table, DerivativeTest,
                          ::testing::ValuesIn(operations_where([](const Operation& op) {
                            return op.has_derivatives();

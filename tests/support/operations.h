@@ -89,6 +89,10 @@ struct Cost {
   double moves = 0;  // numbers read or written once
 };
 
+// Whether the loops of an operation move exactly what its row says, or also numbers of their own:
+// partial sums, the masked half of a triangle, padding.
+enum class Moves { kExact, kAtLeast };
+
 struct Operation {
   std::string name;
   Slots (*inputs)(const Sizes&);
@@ -109,6 +113,7 @@ struct Operation {
   void (*plain_complex)(Plain<std::complex<double>>&);
   Cost (*forward_cost)(const Sizes&);
   Cost (*adjoint_cost)(const Sizes&);
+  Moves forward_moves, adjoint_moves;
   std::tuple<Calls<float>, Calls<double>, Calls<num::Dual<float>>, Calls<num::Dual<double>>,
              Calls<num::Jet<float>>, Calls<num::Jet<double>>>
       calls;

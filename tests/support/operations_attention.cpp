@@ -164,6 +164,8 @@ struct AttentionScores : Row {
 };
 
 struct CausalSoftmax : Row {
+  static constexpr Moves kForwardMoves = Moves::kAtLeast;  // whole rows
+  static constexpr Moves kAdjointMoves = Moves::kAtLeast;
   static constexpr const char* kName = "causal_softmax";
   static constexpr double kFloatTolerance = 2e-6;
   static constexpr const char* kFloatReason = kReason;

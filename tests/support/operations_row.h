@@ -16,6 +16,8 @@ struct Row {
   static constexpr bool kRealOnly = false;
   static std::vector<Sizes> more_cases() { return {}; }
   static Cost adjoint_cost(const Sizes&) { return {}; }
+  static constexpr Moves kForwardMoves = Moves::kExact;
+  static constexpr Moves kAdjointMoves = Moves::kExact;
   static constexpr void (*kPlainFloat)(Plain<double>&) = nullptr;  // null: the same as over double
   template <class S>
   static void prepare(Run<S>&) {}
@@ -58,6 +60,8 @@ Operation row() {
           &Op::template plain<std::complex<double>>,
           &Op::forward_cost,
           &Op::adjoint_cost,
+          Op::kForwardMoves,
+          Op::kAdjointMoves,
           {calls_of<Op, float>(), calls_of<Op, double>(), calls_of<Op, num::Dual<float>>(),
            calls_of<Op, num::Dual<double>>(), calls_of<Op, num::Jet<float>>(),
            calls_of<Op, num::Jet<double>>()}};

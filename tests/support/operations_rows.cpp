@@ -29,6 +29,7 @@ void plain_rmsnorm(int64_t rows, int64_t cols, const std::vector<N>& x, const st
 }
 
 struct RmsNorm : Row {
+  static constexpr Moves kAdjointMoves = Moves::kAtLeast;  // partial sums of the gain's gradient
   static constexpr const char* kName = "rmsnorm";
   static constexpr double kFloatTolerance = 1e-6;
   static constexpr const char* kFloatReason =
@@ -57,6 +58,7 @@ struct RmsNorm : Row {
 };
 
 struct ResidualRmsNorm : Row {
+  static constexpr Moves kAdjointMoves = Moves::kAtLeast;  // partial sums of the gain's gradient
   static constexpr const char* kName = "residual_rmsnorm";
   static constexpr double kFloatTolerance = RmsNorm::kFloatTolerance;
   static constexpr const char* kFloatReason = RmsNorm::kFloatReason;

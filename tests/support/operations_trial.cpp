@@ -144,11 +144,12 @@ std::vector<View<S>> Trial<S>::allocate(const Slots& slots, Fill fill) {
   };
   std::vector<View<S>> views;
   for (const Slot& slot : slots) {
-    const View<S> all =
-        tensors_.emplace_back(run_.context, run_.sizes.workers, slot.rows, slot.cols + 2 * margin)
-            .view();
+    const View<S> all = tensors_
+                            .emplace_back(run_.context, run_.sizes.workers, slot.rows + margin,
+                                          slot.cols + 2 * margin)
+                            .view();
     if (options_.strided) write(all, std::numeric_limits<double>::quiet_NaN());
-    const View<S> view = all.column_range(margin, slot.cols);
+    const View<S> view = all.row_range(0, slot.rows).column_range(margin, slot.cols);
     const bool accumulated = fill == Fill::kByGradient && slot.gradient == Gradient::kAccumulated;
     const double value = fill == Fill::kZero ? 0
                          : accumulated       ? options_.accumulated
@@ -206,6 +207,7 @@ bool Trial<S>::margins_untouched() const {
     const View<S> all = tensor.view();
     if (!untouched(all.column_range(0, kMargin))) return false;
     if (!untouched(all.column_range(all.cols() - kMargin, kMargin))) return false;
+    if (!untouched(all.row_range(all.rows() - kMargin, kMargin))) return false;
   }
   return true;
 }

@@ -40,7 +40,7 @@ std::vector<std::vector<N>> plain_outputs(const Operation& operation, const Size
 
 struct TrialOptions {
   int64_t first_worker = 0;
-  bool strided = false;  // every tensor is a range of columns of a wider one
+  bool strided = false;  // every tensor is a range of rows and columns of a larger one
   double garbage = std::numeric_limits<double>::quiet_NaN();  // initial value of written tensors
   double accumulated = 0;  // initial value of accumulated tensors, in every plane
 };
@@ -61,7 +61,7 @@ class Trial {
   Values outputs(int plane) const { return get(run_.out, plane); }
   Values gradients(int plane) const { return get(run_.d_in, plane); }
 
-  // True if nothing outside the columns of a strided tensor was written.
+  // True if nothing outside the rows and columns of a strided tensor was written.
   bool margins_untouched() const;
 
   Run<S>& run() { return run_; }

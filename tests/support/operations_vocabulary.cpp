@@ -151,6 +151,7 @@ struct Head : Row {
 };
 
 struct Embedding : Row {
+  static constexpr Moves kAdjointMoves = Moves::kAtLeast;  // every row of the table
   static constexpr const char* kName = "embedding";
   static constexpr Indices kIndices = Indices::kTokens;
   static constexpr double kFloatTolerance = 2e-6;

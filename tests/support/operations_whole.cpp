@@ -15,6 +15,7 @@ int64_t numbers(const Sizes& s) {
 
 // The sum has no adjoint: it is used for measurements, not in the model.
 struct Sum : Row {
+  static constexpr Moves kForwardMoves = Moves::kAtLeast;  // partial sums
   static constexpr const char* kName = "sum";
   static constexpr bool kHasAdjoint = false;
   static constexpr double kFloatTolerance = 2e-5;
@@ -48,6 +49,7 @@ struct Sum : Row {
 // About a third of the numbers decays, a third does not, and the numbers between are padding. Few
 // numbers, too few for two aligned segments, all decay.
 struct AdamW : Row {
+  static constexpr Moves kForwardMoves = Moves::kAtLeast;  // whole pieces
   static constexpr const char* kName = "adamw";
   static constexpr bool kRealOnly = true;
   static constexpr bool kHasAdjoint = false;
