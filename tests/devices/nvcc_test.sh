@@ -19,7 +19,7 @@ for version in 80 89 90; do
 done
 # 554: the conversion of a view to a read-only view is not used in views that are read-only already.
 "$nvcc" -std=c++20 "${architectures[@]}" --expt-relaxed-constexpr --Werror all-warnings \
-  -diag-suppress 554 -Xptxas -v -I "$root/src" -c "$source" -o "$object" 2>"$object.log" || {
+  -diag-suppress 554 -Xptxas -v -I "$root/src" -I "$root/tests" -c "$source" -o "$object" 2>"$object.log" || {
   grep -v '^ptxas info' "$object.log" >&2
   exit 1
 }

@@ -135,6 +135,7 @@ std::vector<Operation> row_operations();         // rmsnorm, swiglu, rope, ...
 std::vector<Operation> attention_operations();   // fused, and in its steps
 std::vector<Operation> vocabulary_operations();  // linear, cross-entropy, head, embedding
 std::vector<Operation> whole_operations();       // adamw, sum: whole tensors
+std::vector<Operation> example_operations();     // of docs/add_an_operation.md
 
 // Shapes with which every operation is tested: single elements, odd numbers, several workers, more
 // positions than attention processes at a time.

@@ -119,8 +119,8 @@ std::vector<Operation> whole_operations() {
 
 std::vector<Operation> all_operations() {
   std::vector<Operation> all;
-  for (const auto& part :
-       {row_operations(), attention_operations(), vocabulary_operations(), whole_operations()}) {
+  for (const auto& part : {row_operations(), attention_operations(), vocabulary_operations(),
+                           whole_operations(), example_operations()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

@@ -3,10 +3,11 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/cuda/cuda_device.h"
 #include "base/error.h"
-#include "ops/cuda/kernels.h"
+#include "example_operation/kernels.h"
 
 namespace saddle {
 namespace {
@@ -28,7 +29,9 @@ bool tests_the_processor() {
 
 backend::Context test_context(int threads) {
   if (tests_the_processor()) return backend::Context(threads);
-  return backend::Context(std::make_shared<backend::cuda::CudaDevice>(0, ops::cuda::all_kernels()));
+  backend::cuda::KernelTable kernels = ops::cuda::all_kernels();
+  ops::cuda::add_squared_relu_kernels(kernels);
+  return backend::Context(std::make_shared<backend::cuda::CudaDevice>(0, std::move(kernels)));
 }
 
 }  // namespace saddle
