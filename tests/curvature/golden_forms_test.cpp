@@ -7,6 +7,7 @@
 #include "curvature/golden_batch.h"
 #include "curvature/hessian_vector_product.h"
 #include "support/golden.h"
+#include "support/test_context.h"
 
 namespace saddle::curvature {
 namespace {
@@ -56,6 +57,12 @@ TEST_P(GoldenForms, AgreeInFloat32) {
   for (size_t k = 0; k < forms.size(); ++k) {
     EXPECT_NEAR(forms[k] / expected(k), 1, 2e-5) << kDirections[k];
   }
+}
+
+TEST_P(GoldenForms, AreTheSameBitsInEveryOrder) {
+  const FormOptions options{.method = method_};
+  const std::vector<double> expected = forms_of<float>(golden_, options, 1);
+  in_every_order([&] { EXPECT_EQ(forms_of<float>(golden_, options, 1), expected); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenForms,

@@ -393,20 +393,24 @@ TEST_P(LoopTest, LoopsDeclareTheBytesOfTheTable) {
   });
 }
 
-// The order of every sum is fixed, also when threads share it.
-TEST_P(OperationTest, GivesTheSameBitsAgainAndOnAnyNumberOfThreads) {
+// The order of every sum is fixed, also when threads or lanes share it.
+TEST_P(OperationTest, GivesTheSameBitsAgainAndWithOtherThreadsAndOrders) {
   Context two = test_context(2), three = test_context(3);
   for_shapes([&] {
     const auto expect_same = [&]<class S>(S) {
       if (op_.over<S>().forward == nullptr) return;
       const Trial<S> expected = run_along<S>(inputs(), direction(2));
-      for (Context* context : {&context_, &two, &three}) {
-        const Trial<S> found = run_along<S>(inputs(), direction(2), {}, context);
+      const auto expect_same_on = [&](Context& context) {
+        const Trial<S> found = run_along<S>(inputs(), direction(2), {}, &context);
         for (int p = 0; p < num::kPlanes<S>; ++p) {
-          EXPECT_EQ(found.outputs(p), expected.outputs(p)) << context->threads() << " threads";
-          EXPECT_EQ(found.gradients(p), expected.gradients(p)) << context->threads() << " threads";
+          EXPECT_EQ(found.outputs(p), expected.outputs(p)) << context.threads() << " threads";
+          EXPECT_EQ(found.gradients(p), expected.gradients(p)) << context.threads() << " threads";
         }
-      }
+      };
+      in_every_order([&] { expect_same_on(context_); });
+      if (!tests_the_processor()) return;
+      expect_same_on(two);
+      expect_same_on(three);
     };
     expect_same(float{});
     expect_same(double{});

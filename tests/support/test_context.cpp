@@ -7,6 +7,7 @@
 
 #include "backend/cuda/cuda_device.h"
 #include "base/error.h"
+#include "emulated/control.h"
 #include "example_operation/kernels.h"
 
 namespace saddle {
@@ -25,6 +26,15 @@ std::string device_of_tests() {
 
 bool tests_the_processor() {
   return device_of_tests() == "cpu";
+}
+
+void in_every_order(const std::function<void()>& work) {
+  if (tests_the_processor()) return work();
+  for (const uint64_t order : {0U, 1U, 7U}) {  // forward, backward, drawn from a seed
+    emulated::set_order(order);
+    work();
+  }
+  emulated::set_order(0);
 }
 
 backend::Context test_context(int threads) {

@@ -3,6 +3,8 @@
 // curvature on both.
 #pragma once
 
+#include <functional>
+
 #include "backend/context.h"
 
 namespace saddle {
@@ -13,5 +15,9 @@ backend::Context test_context(int threads);
 
 // Whether the device is the processor.
 bool tests_the_processor();
+
+// Calls work() in three orders of the lanes, blocks and streams of the emulated device, on which no
+// result may depend; once on the processor.
+void in_every_order(const std::function<void()>& work);
 
 }  // namespace saddle

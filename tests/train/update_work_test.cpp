@@ -204,5 +204,26 @@ TEST(UpdateRunner, RequestsWhatItsOperationsRequest) {
   }
 }
 
+// Three workers that mix over a ring, with and without autocast.
+TEST(UpdateRunner, GivesTheSameBitsInEveryOrder) {
+  for (const bool amp : {false, true}) {
+    config::Settings settings = update_settings(2, true);
+    settings.runtime.amp = amp;
+    settings.decentralized.num_models = 3;
+    settings.decentralized.topology = config::Topology::kOnePeerRing;
+    const auto weights_after_updates = [&] {
+      Updater<float> updater(settings, 3);
+      for (int64_t step = 1; step <= 3; ++step) {
+        const UpdateBatch batch = random_batch(3, 3, settings.model, static_cast<uint64_t>(step));
+        updater.runner->run(batch, {step, step * 100, 1000});
+      }
+      return backend::to_host<float>(updater.context,
+                                     tensor::View<const float>(updater.trained.weights.all()));
+    };
+    const std::vector<float> expected = weights_after_updates();
+    in_every_order([&] { EXPECT_EQ(weights_after_updates(), expected) << "amp " << amp; });
+  }
+}
+
 }  // namespace
 }  // namespace saddle::train
