@@ -7,8 +7,8 @@
 #include "ops/attention.h"
 #include "ops/elementwise.h"
 #include "ops/embedding.h"
-#include "ops/head.h"
 #include "ops/linear.h"
+#include "ops/output_head.h"
 #include "ops/rmsnorm.h"
 #include "ops/swiglu.h"
 
@@ -134,7 +134,7 @@ ops::AttentionShape Plan<L>::attention_shape(int64_t sequences) const {
 }
 
 template <class L>
-double Plan<L>::head_operations(W x) const {
+double Plan<L>::output_head_operations(W x) const {
   return product_operations(x.workers(), x.rows(), x.cols(), model_.vocab_size);
 }
 
@@ -216,7 +216,8 @@ void Plan<L>::add_norm_again(std::vector<Step>& steps, V x, int gain, W normed, 
   add_round(steps, normed);
 }
 
-// From the normed input n1 to the output of the feed-forward part, which the next norm adds.
+// From the normed input attention_input to the output of the feed-forward part, which the next norm
+// adds.
 template <class L>
 void Plan<L>::add_block(Steps& steps, const BlockSlots& slots, const BlockBuffers<L>& b, W branch) {
   const int64_t width = model_.width;
@@ -229,27 +230,29 @@ void Plan<L>::add_block(Steps& steps, const BlockSlots& slots, const BlockBuffer
   const ops::AttentionShape shape = attention_shape(b.x.rows() / model_.context_length);
 
   std::vector<Step>& list = steps.forward;
-  add_round(list, b.n1);
-  add_project(list, "qkv", b.n1, parts({slots.q_proj, slots.k_proj, slots.v_proj}), b.qkv);
+  add_round(list, b.attention_input);
+  add_project(list, "qkv", b.attention_input, parts({slots.q_proj, slots.k_proj, slots.v_proj}),
+              b.qkv);
   list.push_back({"rope", [=, this] {
                     ops::rope_forward<L>(context_, rope_.tables(), model_.context_length,
                                          queries_keys);
                   }});
   add_round(list, queries_keys);
   list.push_back({"attention",
-                  [=, this] { ops::attention_forward<L>(context_, shape, q, k, v, b.o); },
+                  [=, this] { ops::attention_forward<L>(context_, shape, q, k, v, b.attended); },
                   2 * attention_operations(b.x.workers(), shape)});
-  add_round(list, b.o);
-  add_project(list, "attention_out", b.o, parts({slots.out_proj}), branch);
+  add_round(list, b.attended);
+  add_project(list, "attention_out", b.attended, parts({slots.out_proj}), branch);
   list.push_back({"residual_rmsnorm", [=, this, gain = weights_.view(slots.ffn_norm)] {
                     ops::residual_rmsnorm_forward<L>(context_, b.x, branch, gain, model_.norm_eps,
-                                                     b.middle, b.n2, b.r2);
+                                                     b.middle, b.ffn_input, b.ffn_inverse_rms);
                   }});
-  add_round(list, b.n2);
-  add_project(list, "gate_up", b.n2, parts({slots.gate_proj, slots.up_proj}), b.gate_up);
-  list.push_back({"swiglu", [=, this] { ops::swiglu_forward<L>(context_, gate, up, b.a); }});
-  add_round(list, b.a);
-  add_project(list, "ffn_down", b.a, parts({slots.down_proj}), branch);
+  add_round(list, b.ffn_input);
+  add_project(list, "gate_up", b.ffn_input, parts({slots.gate_proj, slots.up_proj}), b.gate_up);
+  list.push_back(
+      {"swiglu", [=, this] { ops::swiglu_forward<L>(context_, gate, up, b.activated); }});
+  add_round(list, b.activated);
+  add_project(list, "ffn_down", b.activated, parts({slots.down_proj}), branch);
 }
 
 // From d.out, the adjoint of the block's output, to d.x, that of its input.
@@ -273,33 +276,38 @@ void Plan<L>::add_block_adjoint(Steps& steps, const BlockSlots& slots, const Blo
   std::vector<Step>& list = steps.adjoint;
   if (keep_ == Keep::kActivations) {
     list.push_back(
-        {"swiglu_again", [=, this] { ops::swiglu_forward<L>(context_, gate, up, b.a); }});
-    add_round(list, b.a);
+        {"swiglu_again", [=, this] { ops::swiglu_forward<L>(context_, gate, up, b.activated); }});
+    add_round(list, b.activated);
   }
-  add_project_adjoint(list, "ffn_down", b.a, d.d_down, parts({slots.down_proj}), d.a);
+  add_project_adjoint(list, "ffn_down", b.activated, d.d_down, parts({slots.down_proj}),
+                      d.activated);
   list.push_back({"swiglu", [=, this] {
-                    ops::swiglu_adjoint<L>(context_, gate, up, d.a, d.gate_up.column_range(0, ffn),
+                    ops::swiglu_adjoint<L>(context_, gate, up, d.activated,
+                                           d.gate_up.column_range(0, ffn),
                                            d.gate_up.column_range(ffn, ffn));
                   }});
-  add_norm_again(list, b.middle, slots.ffn_norm, b.n2, b.r2);
-  add_project_adjoint(list, "gate_up", b.n2, d.gate_up, parts({slots.gate_proj, slots.up_proj}),
-                      d.n2);
+  add_norm_again(list, b.middle, slots.ffn_norm, b.ffn_input, b.ffn_inverse_rms);
+  add_project_adjoint(list, "gate_up", b.ffn_input, d.gate_up,
+                      parts({slots.gate_proj, slots.up_proj}), d.ffn_input);
   add_copy(list, d.out, d.middle);
-  add_norm_adjoint(list, b.middle, slots.ffn_norm, b.r2, d.n2, d.middle, d.d_attention);
-  add_project_adjoint(list, "attention_out", b.o, d.d_attention, parts({slots.out_proj}), d.o);
+  add_norm_adjoint(list, b.middle, slots.ffn_norm, b.ffn_inverse_rms, d.ffn_input, d.middle,
+                   d.d_attention);
+  add_project_adjoint(list, "attention_out", b.attended, d.d_attention, parts({slots.out_proj}),
+                      d.attended);
   list.push_back(
       {"attention",
-       [=, this] { ops::attention_adjoint<L>(context_, shape, q, k, v, d.o, dq, dk, dv); },
+       [=, this] { ops::attention_adjoint<L>(context_, shape, q, k, v, d.attended, dq, dk, dv); },
        4 * attention_operations(b.x.workers(), shape)});
   list.push_back({"rope", [=, this] {
                     ops::rope_adjoint<L>(context_, rope_.tables(), model_.context_length,
                                          d_queries_keys);
                   }});
-  add_norm_again(list, b.x, slots.attention_norm, b.n1, b.r1);
-  add_project_adjoint(list, "qkv", b.n1, d.qkv, parts({slots.q_proj, slots.k_proj, slots.v_proj}),
-                      d.n1);
+  add_norm_again(list, b.x, slots.attention_norm, b.attention_input, b.attention_inverse_rms);
+  add_project_adjoint(list, "qkv", b.attention_input, d.qkv,
+                      parts({slots.q_proj, slots.k_proj, slots.v_proj}), d.attention_input);
   add_copy(list, d.middle, d.x);
-  add_norm_adjoint(list, b.x, slots.attention_norm, b.r1, d.n1, d.x, d.d_down);
+  add_norm_adjoint(list, b.x, slots.attention_norm, b.attention_inverse_rms, d.attention_input, d.x,
+                   d.d_down);
 }
 
 template <class L>
@@ -322,14 +330,14 @@ typename Plan<L>::Steps Plan<L>::build(PlanBuffers<L> at) {
                            }});
   steps.forward.push_back({"rmsnorm", [=, this, b = at.blocks[0]] {
                              ops::rmsnorm_forward<L>(context_, b.x, first_gain, model_.norm_eps,
-                                                     b.n1, b.r1);
+                                                     b.attention_input, b.attention_inverse_rms);
                            }});
   for (int64_t i = 0; i < model_.layers; ++i) {
     add_block(steps, parameters_.blocks[i], at.blocks[i], at.branch);
     const bool is_last = i + 1 == model_.layers;
     const V x = is_last ? at.final_stream : at.blocks[i + 1].x;
-    const W normed = is_last ? at.final_normed : at.blocks[i + 1].n1;
-    const V r = is_last ? at.final_r : at.blocks[i + 1].r1;
+    const W normed = is_last ? at.final_normed : at.blocks[i + 1].attention_input;
+    const V r = is_last ? at.final_inverse_rms : at.blocks[i + 1].attention_inverse_rms;
     const V gain =
         weights_.view(is_last ? parameters_.norm : parameters_.blocks[i + 1].attention_norm);
     steps.forward.push_back(
@@ -341,12 +349,12 @@ typename Plan<L>::Steps Plan<L>::build(PlanBuffers<L> at) {
   add_round(steps.forward, at.final_normed);
 
   const Part head = parts({parameters_.embedding})[0];
-  steps.loss.push_back({"head",
+  steps.loss.push_back({"output_head",
                         [=, this, normed = at.final_normed, losses = at.losses] {
-                          ops::head_loss<L>(context_, normed, head.weight, batch_.targets(), losses,
-                                            options_.autocast);
+                          ops::output_head_loss<L>(context_, normed, head.weight, batch_.targets(),
+                                                   losses, options_.autocast);
                         },
-                        head_operations(at.final_normed)});
+                        output_head_operations(at.final_normed)});
   if constexpr (num::kHasAdjoint<S>) {
     if (keep_ != Keep::kNothing) add_adjoint(steps, at, head);
   }
@@ -359,17 +367,17 @@ void Plan<L>::add_adjoint(Steps& steps, const PlanBuffers<L>& at,
                           const Part& head) requires num::kHasAdjoint<S> {
   const double products = head.gradient.empty() ? 2 : 3;
   steps.loss_gradient.push_back(
-      {"head",
+      {"output_head",
        [=, this, normed = at.final_normed, losses = at.losses, dx = at.d_final_normed] {
-         ops::head_loss_and_gradient<L>(context_, normed, head.weight, batch_.targets(),
-                                        batch_.loss_weights(), losses, dx, head.gradient,
-                                        options_.autocast);
+         ops::output_head_loss_and_gradient<L>(context_, normed, head.weight, batch_.targets(),
+                                               batch_.loss_weights(), losses, dx, head.gradient,
+                                               options_.autocast);
        },
-       products * head_operations(at.final_normed)});
+       products * output_head_operations(at.final_normed)});
   const BlockAdjoints<L>& last = at.adjoints.back();
   steps.adjoint.push_back({"clear", [=, this, dx = last.out] { ops::fill<S>(context_, 0, dx); }});
-  add_norm_adjoint(steps.adjoint, at.final_stream, parameters_.norm, at.final_r, at.d_final_normed,
-                   last.out, last.d_down);
+  add_norm_adjoint(steps.adjoint, at.final_stream, parameters_.norm, at.final_inverse_rms,
+                   at.d_final_normed, last.out, last.d_down);
   for (int64_t i = model_.layers - 1; i >= 0; --i) {
     add_block_adjoint(steps, parameters_.blocks[i], at.blocks[i], at.adjoints[i]);
   }

@@ -114,7 +114,7 @@ class Plan : public Execution<num::Arithmetic<L>> {
   void add_norm_again(std::vector<Step>& steps, V x, int gain, W normed, V r);
   // y = x, unless both are the same buffer.
   void add_copy(std::vector<Step>& steps, V x, V y);
-  double head_operations(W x) const;  // of one product
+  double output_head_operations(W x) const;  // of one product
   V gradient(int slot) const { return gradients_ != nullptr ? gradients_->view(slot) : V(); }
   // `group` names the steps in a profile.
   void run(const char* group, const std::vector<Step>& steps) const;

@@ -28,36 +28,41 @@ enum class Keep {
 template <class L>
 struct BlockBuffers {
   using S = num::Arithmetic<L>;
-  tensor::View<S> x, r1;       // input; the inverse root mean square of its rows
-  tensor::View<L> n1;          // input, normed
-  tensor::View<L> qkv, o;      // projections, rotated by rope; attention
-  tensor::View<S> middle, r2;  // after attention; the inverse root mean square of its rows
-  tensor::View<L> n2;          // after attention, normed
-  tensor::View<L> gate_up, a;  // projections; swiglu
+  tensor::View<S> x;                      // the residual stream: the block's input
+  tensor::View<S> attention_inverse_rms;  // of its rows, [N, R, 1]
+  tensor::View<L> attention_input;        // the same, normed
+  tensor::View<L> qkv;                    // projections, rotated by rope
+  tensor::View<L> attended;               // the output of attention
+  tensor::View<S> middle;                 // the residual stream after attention
+  tensor::View<S> ffn_inverse_rms;        // of its rows, [N, R, 1]
+  tensor::View<L> ffn_input;              // the same, normed
+  tensor::View<L> gate_up;                // projections
+  tensor::View<L> activated;              // the output of swiglu
 };
 
 // Adjoints of the outputs of a block's operations, in the order in which they are computed.
 template <class L>
 struct BlockAdjoints {
   using S = num::Arithmetic<L>;
-  tensor::View<S> out;          // of the block
-  tensor::View<L> d_down;       // the same, as that of the down projection
-  tensor::View<L> a;            // of swiglu
-  tensor::View<L> gate_up;      // of these projections
-  tensor::View<L> n2;           // of the second norm
-  tensor::View<S> middle;       // of the residual stream after attention
-  tensor::View<L> d_attention;  // the same, as that of the projection of attention's output
-  tensor::View<L> o;            // of attention
-  tensor::View<L> qkv;          // of these projections, before rope once the adjoint is done
-  tensor::View<L> n1;           // of the first norm
-  tensor::View<S> x;            // of the block's input
+  tensor::View<S> out;              // of the block
+  tensor::View<L> d_down;           // the same, as that of the down projection
+  tensor::View<L> activated;        // of swiglu
+  tensor::View<L> gate_up;          // of these projections
+  tensor::View<L> ffn_input;        // of the second norm
+  tensor::View<S> middle;           // of the residual stream after attention
+  tensor::View<L> d_attention;      // the same, as that of the projection of attention's output
+  tensor::View<L> attended;         // of attention
+  tensor::View<L> qkv;              // of these projections, before rope once the adjoint is done
+  tensor::View<L> attention_input;  // of the first norm
+  tensor::View<S> x;                // of the block's input
 };
 
 template <class L>
 struct PlanBuffers {
   using S = num::Arithmetic<L>;
   std::vector<BlockBuffers<L>> blocks;
-  tensor::View<S> final_stream, final_r;  // the residual stream after all blocks; its inverse rms
+  tensor::View<S> final_stream,
+      final_inverse_rms;  // the residual stream after all blocks; its inverse rms
   tensor::View<L> final_normed;
   tensor::View<L> branch;  // the output of a block's last projection, before the residual sum
   tensor::View<S> losses;
@@ -86,20 +91,20 @@ PlanBuffers<L> lay_out(Buffers& buffers, const config::ModelSettings& model, int
         i > 0 && keep == Keep::kActivations ? &at.blocks.front() : nullptr;
     BlockBuffers<L> b;
     b.x = take_stream();
-    b.n1 = shared ? shared->n1 : take_operand();
-    b.r1 = take_column();
+    b.attention_input = shared ? shared->attention_input : take_operand();
+    b.attention_inverse_rms = take_column();
     b.qkv = take(3 * model.width);
-    b.o = take_operand();
+    b.attended = take_operand();
     b.middle = take_stream();
-    b.n2 = keep == Keep::kAdjoints ? take_operand() : b.n1;
-    b.r2 = take_column();
+    b.ffn_input = keep == Keep::kAdjoints ? take_operand() : b.attention_input;
+    b.ffn_inverse_rms = take_column();
     b.gate_up = take(2 * model.ffn_width);
-    b.a = shared ? shared->a : take(model.ffn_width);
+    b.activated = shared ? shared->activated : take(model.ffn_width);
     at.blocks.push_back(b);
   }
   at.final_stream = take_stream();
   at.final_normed = take_operand();
-  at.final_r = take_column();
+  at.final_inverse_rms = take_column();
   at.branch = take_operand();
   at.losses = take_column();
   if (keep == Keep::kNothing) return at;
@@ -120,19 +125,19 @@ PlanBuffers<L> lay_out(Buffers& buffers, const config::ModelSettings& model, int
       d.x = stream;
       d.qkv = take(3 * model.width);
       d.gate_up = take(2 * model.ffn_width);
-      d.a = take(model.ffn_width);
-      d.n1 = take_operand();
-      d.o = take_operand();
+      d.activated = take(model.ffn_width);
+      d.attention_input = take_operand();
+      d.attended = take_operand();
       d.middle = take_stream();
-      d.n2 = take_operand();
+      d.ffn_input = take_operand();
       d.out = stream = take_stream();  // the input of the next block
     } else {
       d.x = d.middle = d.out = stream;
-      d.n1 = d.o = d.n2 = at.d_final_normed;
+      d.attention_input = d.attended = d.ffn_input = at.d_final_normed;
       d.qkv = i == 0 ? take(3 * model.width) : at.adjoints[0].qkv;
       // Adjoints overwrite their own activations, which are no longer needed.
       d.gate_up = at.blocks[i].gate_up;
-      d.a = at.blocks[i].a;
+      d.activated = at.blocks[i].activated;
     }
     d.d_down = operand_of(d.out);
     d.d_attention = std::is_same_v<L, S> ? operand_of(d.middle) : d.d_down;

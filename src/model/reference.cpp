@@ -248,15 +248,16 @@ void Reference<S>::forward(Tape<S>& tape) {
   const auto table = parameter(parameters_.embedding);
   auto h = embedding(tape, batch_.inputs(), table);
   for (const BlockSlots& block : parameters_.blocks) {
-    const auto n1 = rounded(rmsnorm(tape, h, parameter(block.attention_norm), model_.norm_eps));
-    const auto q = turned(project(n1, block.q_proj));
-    const auto k = turned(project(n1, block.k_proj));
-    const auto v = project(n1, block.v_proj);
+    const auto attention_input =
+        rounded(rmsnorm(tape, h, parameter(block.attention_norm), model_.norm_eps));
+    const auto q = turned(project(attention_input, block.q_proj));
+    const auto k = turned(project(attention_input, block.k_proj));
+    const auto v = project(attention_input, block.v_proj);
     const auto o = rounded(attention(tape, shape, q, k, v));
     h = add(tape, h, project(o, block.out_proj));
-    const auto n2 = rounded(rmsnorm(tape, h, parameter(block.ffn_norm), model_.norm_eps));
-    const auto gate = project(n2, block.gate_proj);
-    const auto up = project(n2, block.up_proj);
+    const auto ffn_input = rounded(rmsnorm(tape, h, parameter(block.ffn_norm), model_.norm_eps));
+    const auto gate = project(ffn_input, block.gate_proj);
+    const auto up = project(ffn_input, block.up_proj);
     const auto a = rounded(swiglu(tape, gate, up));
     h = add(tape, h, project(a, block.down_proj));
   }

@@ -5,8 +5,8 @@
 #include "ops/attention_second_order.h"
 #include "ops/elementwise.h"
 #include "ops/embedding.h"
-#include "ops/head_second_order.h"
 #include "ops/linear.h"
+#include "ops/output_head_second_order.h"
 #include "ops/rmsnorm.h"
 #include "ops/rope.h"
 #include "ops/swiglu.h"
@@ -83,24 +83,28 @@ void TangentSweep<T>::sweep_block(int64_t block, const Lanes& lanes, const Tange
   const V a_t = part(t.gate_up, 0, ffn);  // likewise
 
   ops::rmsnorm_second_order<T>(context_, b.x, weights_.view(slots.attention_norm), model_.norm_eps,
-                               d.n1, t.stream, lanes.view(slots.attention_norm), t.branch,
-                               lanes.forms);
-  sweep_linear({slots.q_proj, slots.k_proj, slots.v_proj}, b.n1, d.qkv, lanes, t.branch, t.qkv);
+                               d.attention_input, t.stream, lanes.view(slots.attention_norm),
+                               t.branch, lanes.forms);
+  sweep_linear({slots.q_proj, slots.k_proj, slots.v_proj}, b.attention_input, d.qkv, lanes,
+               t.branch, t.qkv);
   ops::rope_forward<T>(context_, plan_->rope().tables(), model_.context_length,
                        part(t.qkv, 0, 2 * width));
   ops::attention_second_order<T>(
       context_, plan_->attention_shape(b.x.rows() / model_.context_length), part(b.qkv, 0, width),
-      part(b.qkv, width, width), part(b.qkv, 2 * width, width), d.o, part(t.qkv, 0, width),
+      part(b.qkv, width, width), part(b.qkv, 2 * width, width), d.attended, part(t.qkv, 0, width),
       part(t.qkv, width, width), part(t.qkv, 2 * width, width), o_t, lanes.forms);
-  sweep_linear({slots.out_proj}, b.o, d.middle, lanes, o_t, t.branch);
+  sweep_linear({slots.out_proj}, b.attended, d.middle, lanes, o_t, t.branch);
   ops::accumulate<T>(context_, t.branch, t.stream);
 
   ops::rmsnorm_second_order<T>(context_, b.middle, weights_.view(slots.ffn_norm), model_.norm_eps,
-                               d.n2, t.stream, lanes.view(slots.ffn_norm), t.branch, lanes.forms);
-  sweep_linear({slots.gate_proj, slots.up_proj}, b.n2, d.gate_up, lanes, t.branch, t.gate_up);
-  ops::swiglu_second_order<T>(context_, part(b.gate_up, 0, ffn), part(b.gate_up, ffn, ffn), d.a,
-                              part(t.gate_up, 0, ffn), part(t.gate_up, ffn, ffn), a_t, lanes.forms);
-  sweep_linear({slots.down_proj}, b.a, d.out, lanes, a_t, t.branch);
+                               d.ffn_input, t.stream, lanes.view(slots.ffn_norm), t.branch,
+                               lanes.forms);
+  sweep_linear({slots.gate_proj, slots.up_proj}, b.ffn_input, d.gate_up, lanes, t.branch,
+               t.gate_up);
+  ops::swiglu_second_order<T>(context_, part(b.gate_up, 0, ffn), part(b.gate_up, ffn, ffn),
+                              d.activated, part(t.gate_up, 0, ffn), part(t.gate_up, ffn, ffn), a_t,
+                              lanes.forms);
+  sweep_linear({slots.down_proj}, b.activated, d.out, lanes, a_t, t.branch);
   ops::accumulate<T>(context_, t.branch, t.stream);
 }
 
@@ -123,10 +127,10 @@ void TangentSweep<T>::add_forms(const backend::Arena<T>& directions, int64_t fir
   ops::rmsnorm_second_order<T>(context_, at.final_stream, weights_.view(parameters_.norm),
                                model_.norm_eps, at.d_final_normed, t.stream,
                                lanes.view(parameters_.norm), t.branch, forms);
-  ops::head_second_order<T>(context_, at.final_normed,
-                            plan_->product_weights().view(parameters_.embedding),
-                            plan_->batch().targets(), weight_, t.branch,
-                            lanes.view(parameters_.embedding), forms, options_.autocast);
+  ops::output_head_second_order<T>(context_, at.final_normed,
+                                   plan_->product_weights().view(parameters_.embedding),
+                                   plan_->batch().targets(), weight_, t.branch,
+                                   lanes.view(parameters_.embedding), forms, options_.autocast);
 }
 
 template class TangentSweep<float>;

@@ -29,22 +29,22 @@ class StoredNames {
  public:
   explicit StoredNames(const StoredTensors& tensors) {
     const bool embedding = tensors.find(hugging_face_name("embedding.weight")) != nullptr;
-    head_alone_ = !embedding && tensors.find(kHead) != nullptr;
-    hugging_face_ = embedding || head_alone_;
+    output_head_alone_ = !embedding && tensors.find(kHead) != nullptr;
+    hugging_face_ = embedding || output_head_alone_;
   }
 
   bool hugging_face() const { return hugging_face_; }
   // Whether the matrix that is both embedding and output has only the name of the output.
-  bool head_alone() const { return head_alone_; }
+  bool output_head_alone() const { return output_head_alone_; }
 
   std::string operator()(const std::string& canonical) const {
     if (!hugging_face_) return canonical;
-    if (head_alone_ && canonical == "embedding.weight") return kHead;
+    if (output_head_alone_ && canonical == "embedding.weight") return kHead;
     return hugging_face_name(canonical);
   }
 
  private:
-  bool hugging_face_ = false, head_alone_ = false;
+  bool hugging_face_ = false, output_head_alone_ = false;
 };
 
 const TensorEntry& matrix(const StoredTensors& tensors, const std::string& name) {
@@ -105,7 +105,7 @@ void check_no_others(const StoredTensors& tensors, const tensor::Layout& layout,
 void check_head(const StoredTensors& tensors, const StoredNames& stored_name, bool said_untied) {
   const std::string head = kHead;
   const std::string embedding = hugging_face_name("embedding.weight");
-  if (stored_name.head_alone()) {
+  if (stored_name.output_head_alone()) {
     if (!said_untied) return;
     fail(ErrorKind::kData,
          "{}: tie_word_embeddings is false and there is no {}: {} is used for both only if "

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "num/number_types.h"
 #include "ops/group.h"
@@ -18,8 +19,8 @@ template <class L, class Group>
 constexpr num::Scalar<L> largest_value(Group group, tensor::Span<const L> x, int64_t count) {
   using T = num::Scalar<L>;
   const num::Plane<L>* values = x.data;
-  T largest = values[0];
   if constexpr (Group::kCount == 1) {
+    T largest = values[0];
     // Several maxima, because one in a single variable does not vectorize while NaN has a meaning.
     constexpr int64_t kMaxima = 32;
     T maxima[kMaxima] = {};
@@ -35,6 +36,8 @@ constexpr num::Scalar<L> largest_value(Group group, tensor::Span<const L> x, int
     for (; i < count; ++i) largest = T(values[i]) > largest ? T(values[i]) : largest;
     return largest;
   } else {
+    // Each lane reads only its own numbers: the row may be overwritten next.
+    T largest = -std::numeric_limits<T>::infinity();
     for (int64_t i = group.index(); i < count; i += Group::kCount) {
       largest = T(values[i]) > largest ? T(values[i]) : largest;
     }

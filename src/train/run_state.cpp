@@ -65,7 +65,7 @@ Json to_json(const RunState& state) {
           {"position", state.position},
           {"evaluated_epochs", state.evaluated_epochs},
           {"train_loss", state.train_loss ? json_number(*state.train_loss) : Json(nullptr)},
-          {"last", optional_record(state.last)},
+          {"last", optional_record(state.last_evaluation)},
           {"best", optional_record(state.best)},
           {"seconds", to_json(state.seconds)}};
 }
@@ -77,7 +77,7 @@ RunState run_state_from_json(const Json& json, std::string_view where) {
     state.position = json_integer(json.at("position"));
     state.evaluated_epochs = json_integer(json.at("evaluated_epochs"));
     if (!json.at("train_loss").is_null()) state.train_loss = json.at("train_loss").get<double>();
-    if (!json.at("last").is_null()) state.last = record_from_json(json.at("last"));
+    if (!json.at("last").is_null()) state.last_evaluation = record_from_json(json.at("last"));
     if (!json.at("best").is_null()) state.best = record_from_json(json.at("best"));
     state.seconds = seconds_from_json(json.at("seconds"));
     return state;

@@ -35,7 +35,7 @@ struct RunState {
   int64_t position = 0;              // blocks done: the loader's position
   int64_t evaluated_epochs = 0;      // epochs whose subset was evaluated
   std::optional<double> train_loss;  // of the last update
-  std::optional<EvaluationRecord> last;
+  std::optional<EvaluationRecord> last_evaluation;
   std::optional<EvaluationRecord> best;
   RunSeconds seconds;
 };

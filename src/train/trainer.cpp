@@ -204,7 +204,7 @@ class Trainer {
     check_finite("evaluation", *result);
     const EvaluationRecord record{epoch, state_.step, tokens(), *result};
     state_.evaluated_epochs = epoch;
-    state_.last = record;
+    state_.last_evaluation = record;
     log_.info("epoch {}/{}: validation loss {:.4f}, perplexity {:.2f}, {} targets in {}", epoch,
               plan.epochs(), result->loss, result->perplexity, result->targets,
               human_duration(result->seconds));
@@ -260,7 +260,7 @@ class Trainer {
                 {"parameters", session_.trained.weights.layout().size()},
                 {"train_loss", state_.train_loss ? json_number(*state_.train_loss) : Json(nullptr)},
                 {"validation", to_json(validation)},
-                {"last", state_.last ? to_json(*state_.last) : Json(nullptr)},
+                {"last", state_.last_evaluation ? to_json(*state_.last_evaluation) : Json(nullptr)},
                 {"best", state_.best ? to_json(*state_.best) : Json(nullptr)},
                 {"tokens_per_second", json_number(rate(tokens(), seconds.training))},
                 {"elapsed_tokens_per_second", json_number(rate(tokens(), seconds.elapsed()))},

@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "num/number_types.h"
-#include "ops/head.h"
-#include "ops/head_second_order.h"
 #include "ops/linear.h"
+#include "ops/output_head.h"
+#include "ops/output_head_second_order.h"
 #include "ops/reduce.h"
 #include "ops/tensors.h"
 #include "support/test_context.h"
@@ -113,7 +113,7 @@ TEST_F(SoftmaxRegression, OverDualNumbers) {
   Tensor<S> losses(context_, 1, kRows, 1), dx(context_, 1, kRows, kFeatures),
       dtable(context_, 1, kClasses, kFeatures);
   const Tensor<double> weights = with_tangent<double>(context_, 1, 1, {1.0 / kCounted}, {});
-  ops::head_loss_and_gradient<S>(context_, x, table, targets(), weights, losses, dx, dtable);
+  ops::output_head_loss_and_gradient<S>(context_, x, table, targets(), weights, losses, dx, dtable);
   const Vector product = plane_of(context_, dtable, 1);
   for (size_t i = 0; i < product.size(); ++i) {
     const double expected = std::inner_product(v_.begin(), v_.end(), h[i].begin(), 0.0);
@@ -128,7 +128,7 @@ TEST_F(SoftmaxRegression, OverJets) {
   const auto x = with_tangent<S>(context_, kRows, kFeatures, x_, {});
   const auto table = with_tangent<S>(context_, kClasses, kFeatures, table_, v_);
   Tensor<S> losses(context_, 1, kRows, 1);
-  ops::head_loss<S>(context_, x, table, targets(), losses);
+  ops::output_head_loss<S>(context_, x, table, targets(), losses);
   const double second = ops::read_sum<S>(context_, losses).front().dd / kCounted;
   EXPECT_NEAR(second / form(hessian(), v_, v_), 1, kFloat64);
 }
@@ -141,7 +141,8 @@ TEST_F(SoftmaxRegression, BySecondOrderTerms) {
   backend::copy_from_host<double>(context_, u_.data(), 0, table_t.view().worker_range(0, 1));
   backend::copy_from_host<double>(context_, v_.data(), 0, table_t.view().worker_range(1, 1));
   const Tensor<double> sums(context_, 2, 1, 1);
-  ops::head_second_order<double>(context_, x, table, targets(), 1.0 / kCounted, x_t, table_t, sums);
+  ops::output_head_second_order<double>(context_, x, table, targets(), 1.0 / kCounted, x_t, table_t,
+                                        sums);
   const Vector forms = plane_of(context_, sums, 0);
   EXPECT_NEAR(forms[0] / form(hessian(), u_, u_), 1, kFloat64);
   EXPECT_NEAR(forms[1] / form(hessian(), v_, v_), 1, kFloat64);

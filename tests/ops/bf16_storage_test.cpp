@@ -14,8 +14,8 @@
 #include "ops/attention_steps.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
-#include "ops/head.h"
 #include "ops/linear.h"
+#include "ops/output_head.h"
 #include "ops/rmsnorm.h"
 #include "ops/rope.h"
 #include "ops/swiglu.h"
@@ -225,7 +225,7 @@ TEST(Bf16Storage, Attention) {
 // The logits and their adjoints are rounded; more of both than one chunk and one tile.
 TEST(Bf16Storage, Head) {
   Context context = test_context(2);
-  const int64_t rows = kHeadRows + 30, width = 16, vocabulary = kHeadColumns + 50;
+  const int64_t rows = kOutputHeadRows + 30, width = 16, vocabulary = kOutputHeadColumns + 50;
   const Pair<Bf16> x(context, rows, width, 1), table(context, vocabulary, width, 2, 0.5),
       dx(context, rows, width, 3);
   const Pair<float> losses(context, rows, 1, 4), dtable(context, vocabulary, width, 5);
@@ -246,11 +246,11 @@ TEST(Bf16Storage, Head) {
   linear_adjoint_input<double>(context, dlogits, table.exact, Store::kWrite, dx.exact);
   linear_adjoint_weight<double>(context, x.exact, dlogits, dtable.exact);
 
-  head_loss<Bf16>(context, x.stored, table.stored, targets, losses.stored);
+  output_head_loss<Bf16>(context, x.stored, table.stored, targets, losses.stored);
   expect_near(context, losses.stored, losses.exact, "losses");
   fill<float>(context, 0, losses.stored);
-  head_loss_and_gradient<Bf16>(context, x.stored, table.stored, targets, weights, losses.stored,
-                               dx.stored, dtable.stored);
+  output_head_loss_and_gradient<Bf16>(context, x.stored, table.stored, targets, weights,
+                                      losses.stored, dx.stored, dtable.stored);
   expect_near(context, losses.stored, losses.exact, "losses with gradients");
   expect_nearest(context, dx.stored, dx.exact, "dx");
   // One adjoint of a logit on the other side of a tie is 2^-8 of one of many terms.

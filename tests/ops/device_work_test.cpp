@@ -8,8 +8,8 @@
 
 #include "ops/attention.h"
 #include "ops/elementwise.h"
-#include "ops/head.h"
 #include "ops/linear.h"
+#include "ops/output_head.h"
 #include "ops/reduce.h"
 #include "ops/rmsnorm.h"
 #include "ops/rows.h"
@@ -130,8 +130,8 @@ TEST(DeviceWork, MeasuringChangesNothingButTheScratchMemory) {
       rmsnorm_forward<float>(context, x, gain, 1e-5, y, r.view());
       attention_forward<float>(context, shape, y, y, y, x);
       attention_adjoint<float>(context, shape, y, y, y, x, dq, dk, dv);
-      head_loss_and_gradient<float>(context, x, table, targets, weights, r.view(), y.view(),
-                                    dtable.view());
+      output_head_loss_and_gradient<float>(context, x, table, targets, weights, r.view(), y.view(),
+                                           dtable.view());
       rmsnorm_adjoint<float>(context, x, gain, r, y, dq, dgain.view());
       sum<float>(context, r, totals.view());
       add_dot<float>(context, x, y, totals.view(), 2);

@@ -13,10 +13,10 @@
 
 #include "ops/attention_second_order.h"
 #include "ops/cached_attention.h"
-#include "ops/head_second_order.h"
 #include "ops/linear.h"
 #include "ops/mixing.h"
 #include "ops/orthogonalize.h"
+#include "ops/output_head_second_order.h"
 #include "ops/reduce.h"
 #include "ops/rmsnorm.h"
 #include "ops/swiglu.h"
@@ -96,11 +96,11 @@ std::vector<Call<T>> second_order_calls() {
          attention_second_order<T>(c, kShape, o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7],
                                    o.results);
        }},
-      {"head_second_order",
+      {"output_head_second_order",
        {{1, 37, 16}, {1, 61, 16}, {kG, 37, 16}, {kG, 61, 16}},
        kG,
        [](Context& c, const Operands<T>& o) {
-         head_second_order<T>(c, o[0], o[1], o.targets, 0.5, o[2], o[3], o.results);
+         output_head_second_order<T>(c, o[0], o[1], o.targets, 0.5, o[2], o[3], o.results);
        }},
   };
 }

@@ -8,8 +8,8 @@
 #include "ops/attention_steps.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
-#include "ops/head_second_order.h"
 #include "ops/linear.h"
+#include "ops/output_head_second_order.h"
 #include "ops/reduce.h"
 #include "ops/rmsnorm.h"
 #include "ops/swiglu.h"
@@ -225,7 +225,7 @@ TYPED_TEST(SecondOrder, AttentionWithRoundedProbabilities) {
 TYPED_TEST(SecondOrder, Head) {
   using T = TypeParam;
   Context& context = this->context_;
-  const int64_t rows = kHeadRows + 9, cols = 8, vocabulary = kHeadColumns + 70;
+  const int64_t rows = kOutputHeadRows + 9, cols = 8, vocabulary = kOutputHeadColumns + 70;
   const double weight = 1.0 / 700;
   const Moving<T> x(context, rows, cols, 1, 0.7), table(context, vocabulary, cols, 2, 0.7);
   std::vector<int32_t> ids(rows);
@@ -233,15 +233,16 @@ TYPED_TEST(SecondOrder, Head) {
   ids[5] = kIgnoredTarget;
   const Tensor<int32_t> targets(context, 1, rows, 1);
   backend::copy_from_host<int32_t>(context, ids.data(), 0, targets.view());
-  head_second_order<T>(context, x.value, table.value, targets, weight, x.tangents, table.tangents,
-                       this->forms_);
+  output_head_second_order<T>(context, x.value, table.value, targets, weight, x.tangents,
+                              table.tangents, this->forms_);
 
   std::vector<int32_t> repeated;
   for (int64_t g = 0; g < kDirections; ++g) repeated.insert(repeated.end(), ids.begin(), ids.end());
   const Tensor<int32_t> all_targets(context, kDirections, rows, 1);
   backend::copy_from_host<int32_t>(context, repeated.data(), 0, all_targets.view());
   const Tensor<Jet<double>> losses(context, kDirections, rows, 1);
-  head_loss<Jet<double>>(context, x.jets(context), table.jets(context), all_targets, losses.view());
+  output_head_loss<Jet<double>>(context, x.jets(context), table.jets(context), all_targets,
+                                losses.view());
   const std::vector<num::Wide<Jet<double>>> sums = read_sum<Jet<double>>(context, losses.view());
   // The second derivatives of x and E are zero, so this is the whole second-order part.
   std::vector<double> expected;

@@ -3,8 +3,8 @@
 
 #include "ops/cross_entropy.h"
 #include "ops/embedding.h"
-#include "ops/head.h"
 #include "ops/linear.h"
+#include "ops/output_head.h"
 #include "support/operations_row.h"
 
 namespace saddle::operations {
@@ -13,10 +13,12 @@ namespace {
 // More rows than the head's gradient processes at a time, and not a multiple of any chunk; and more
 // pieces than a tile of its logits has columns.
 constexpr Sizes kManyRows{
-    .name = "many_rows", .positions = ops::kHeadRows + 75, .width = 5, .vocabulary = 37};
+    .name = "many_rows", .positions = ops::kOutputHeadRows + 75, .width = 5, .vocabulary = 37};
 
-constexpr Sizes kManyPieces{
-    .name = "many_pieces", .positions = 7, .width = 5, .vocabulary = 2 * ops::kHeadColumns + 53};
+constexpr Sizes kManyPieces{.name = "many_pieces",
+                            .positions = 7,
+                            .width = 5,
+                            .vocabulary = 2 * ops::kOutputHeadColumns + 53};
 
 template <class N>
 void plain_product(int64_t rows, int64_t in, int64_t out, const std::vector<N>& x,
@@ -110,8 +112,8 @@ struct CrossEntropy : Row {
 };
 
 // The adjoint also computes the losses.
-struct Head : Row {
-  static constexpr const char* kName = "head";
+struct OutputHead : Row {
+  static constexpr const char* kName = "output_head";
   static constexpr Indices kIndices = Indices::kTargets;
   static constexpr bool kWeighted = true;
   static constexpr bool kProducts = true;
@@ -134,12 +136,12 @@ struct Head : Row {
   }
   template <class S>
   static void forward(Run<S>& run) {
-    ops::head_loss<S>(run.context, run.in[0], run.in[1], run.indices, run.out[0]);
+    ops::output_head_loss<S>(run.context, run.in[0], run.in[1], run.indices, run.out[0]);
   }
   template <class S>
   static void adjoint(Run<S>& run) {
-    ops::head_loss_and_gradient<S>(run.context, run.in[0], run.in[1], run.indices, run.weights,
-                                   run.out[0], run.d_in[0], run.d_in[1]);
+    ops::output_head_loss_and_gradient<S>(run.context, run.in[0], run.in[1], run.indices,
+                                          run.weights, run.out[0], run.d_in[0], run.d_in[1]);
   }
   template <class N>
   static void plain(Plain<N>& p) {
@@ -187,7 +189,7 @@ struct Embedding : Row {
 
 std::vector<Operation> vocabulary_operations() {
   return {row<Linear<ops::Store::kWrite>>(), row<Linear<ops::Store::kAccumulate>>(),
-          row<CrossEntropy>(), row<Head>(), row<Embedding>()};
+          row<CrossEntropy>(), row<OutputHead>(), row<Embedding>()};
 }
 
 }  // namespace saddle::operations

@@ -98,7 +98,8 @@ void check_round_trip(int64_t workers) {
   state.evaluated_epochs = 3;
   state.train_loss = 0.1 + 0.2;
   state.best = EvaluationRecord{2, 8, 432, {1.0 / 3.0, 1.4, 80, 0.25, false}};
-  state.last = EvaluationRecord{3, 12, 648, {std::nan(""), std::nan(""), 80, 0.25, false}};
+  state.last_evaluation =
+      EvaluationRecord{3, 12, 648, {std::nan(""), std::nan(""), 80, 0.25, false}};
   state.seconds = {1, 2, 3, 4, 5};
   const Json recipe = run_recipe(settings, "identity", workers);
   save_state<T>(directory / "x.state.safetensors", state, recipe, written);

@@ -109,7 +109,7 @@ TEST(EvaluateCheckpoint, GivesTheNumbersOfTraining) {
   const TrainOutcome outcome = run.train();
   // The same weights, split and pieces: the same bits, from weights and from the state.
   for (const char* file : {"final.safetensors", "final.state.safetensors"}) {
-    EXPECT_EQ(final_loss(run, file, false), outcome.state.last->result.loss) << file;
+    EXPECT_EQ(final_loss(run, file, false), outcome.state.last_evaluation->result.loss) << file;
     EXPECT_EQ(final_loss(run, file, true), outcome.validation->loss) << file;
   }
   Log log = Log::silent();

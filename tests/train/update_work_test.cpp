@@ -10,8 +10,8 @@
 #include "ops/attention.h"
 #include "ops/elementwise.h"
 #include "ops/embedding.h"
-#include "ops/head.h"
 #include "ops/linear.h"
+#include "ops/output_head.h"
 #include "ops/reduce.h"
 #include "ops/rmsnorm.h"
 #include "ops/rope.h"
@@ -70,8 +70,8 @@ class Operations {
     ops::embedding_forward<float>(context_, tokens_, table_, stream_);
     norm();
     for (int64_t layer = 0; layer < model_.layers; ++layer) block();
-    ops::head_loss_and_gradient<L>(context_, narrow_, table_operand_, tokens_, loss_weights_,
-                                   column_, narrow_again_, table_);
+    ops::output_head_loss_and_gradient<L>(context_, narrow_, table_operand_, tokens_, loss_weights_,
+                                          column_, narrow_again_, table_);
     ops::fill<float>(context_, 0, stream_);
     norm_adjoint();
     for (int64_t layer = 0; layer < model_.layers; ++layer) block_adjoint();

@@ -5,7 +5,7 @@ saddle::backend::cuda::KernelTable saddle::ops::cuda::all_kernels() {
   add_attention_kernels(table);
   add_elementwise_kernels(table);
   add_embedding_kernels(table);
-  add_head_kernels(table);
+  add_output_head_kernels(table);
   add_norm_kernels(table);
   add_optimizer_kernels(table);
   add_reduction_kernels(table);

@@ -12,7 +12,7 @@ using backend::cuda::KernelTable;
 void add_attention_kernels(KernelTable& table);
 void add_elementwise_kernels(KernelTable& table);
 void add_embedding_kernels(KernelTable& table);
-void add_head_kernels(KernelTable& table);
+void add_output_head_kernels(KernelTable& table);
 void add_norm_kernels(KernelTable& table);
 void add_optimizer_kernels(KernelTable& table);
 void add_reduction_kernels(KernelTable& table);

@@ -1,33 +1,34 @@
 // The logits of a chunk of rows, in tiles of columns, and their exponentials and gradients.
-// Internal to ops/head.h and ops/head_second_order.h.
+// Internal to ops/output_head.h and ops/output_head_second_order.h.
 #pragma once
 
 #include "ops/common.h"
-#include "ops/head.h"
-#include "ops/head_rows.h"
+#include "ops/output_head.h"
+#include "ops/output_head_rows.h"
 
 namespace saddle::ops {
 
 inline int64_t tile_count(int64_t vocabulary) {
-  return (vocabulary + kHeadColumns - 1) / kHeadColumns;
+  return (vocabulary + kOutputHeadColumns - 1) / kOutputHeadColumns;
 }
 
-// A chunk of at most kHeadRows rows of one worker, with its logits.
+// A chunk of at most kOutputHeadRows rows of one worker, with its logits.
 template <class L>
-class HeadChunk {
+class OutputHeadChunk {
  public:
   using S = Arithmetic<L>;
 
   // Keeps the exponentials (Bf16: the logits) of all tiles, or, for losses alone, those of one tile
   // at a time. rounds: logits are rounded to bf16, as autocast demands where L is not Bf16.
-  HeadChunk(Context& context, backend::Workspace::Scope& scope, int64_t capacity,
-            int64_t vocabulary, bool keeps_all, bool rounds)
+  OutputHeadChunk(Context& context, backend::Workspace::Scope& scope, int64_t capacity,
+                  int64_t vocabulary, bool keeps_all, bool rounds)
       : context_(context),
         vocabulary_(vocabulary),
         keeps_all_(keeps_all),
         rounds_(rounds),
         logits_(scratch<L>(
-            scope, capacity * (keeps_all ? vocabulary : std::min(kHeadColumns, vocabulary)))) {
+            scope,
+            capacity * (keeps_all ? vocabulary : std::min(kOutputHeadColumns, vocabulary)))) {
     chunk_.shifts = scope.take<Plane<S>>(capacity * tile_count(vocabulary));
     chunk_.sums = scope.take<ShiftedSum<S>>(capacity);
     chunk_.target_logits = scratch<S>(scope, capacity);
@@ -50,17 +51,18 @@ class HeadChunk {
                  x.row(n_, first_), x.row_stride(), table.row(n_, at.from), table.row_stride(), 0,
                  at.data, at.columns);
       if constexpr (std::is_same_v<L, S>) {
-        if (rounds_) for_rows(context_, rows_of("head_round", at.columns, 2), TileRound<S>{at});
+        if (rounds_)
+          for_rows(context_, rows_of("output_head_round", at.columns, 2), TileRound<S>{at});
       }
       const bool writes = keeps_all_ && std::is_same_v<L, S>;
-      for_rows(context_, rows_of("head_exponentials", at.columns, writes ? 2 : 1),
+      for_rows(context_, rows_of("output_head_exponentials", at.columns, writes ? 2 : 1),
                TileExponentials<L>{chunk_, at, keeps_all_});
     }
   }
 
   // To be called after the first pass.
   void write_losses(View<S> losses) const {
-    for_rows(context_, {"head_losses", 1, rows_, 1, bytes_of<S, S>()},
+    for_rows(context_, {"output_head_losses", 1, rows_, 1, bytes_of<S, S>()},
              ChunkLosses<S>{chunk_, losses.worker_range(n_, 1).row_range(first_, rows_)});
   }
 
@@ -94,14 +96,14 @@ class HeadChunk {
   const ChunkRows<S>& rows() const { return chunk_; }
   // [rows, columns], contiguous.
   LogitTile<L> tile(int64_t i) const {
-    const int64_t from = i * kHeadColumns;
+    const int64_t from = i * kOutputHeadColumns;
     return {keeps_all_ ? logits_.offset(from * rows_) : logits_, i, from,
-            std::min(kHeadColumns, vocabulary_ - from)};
+            std::min(kOutputHeadColumns, vocabulary_ - from)};
   }
 
  private:
   void weigh(const LogitTile<L>& at, View<const double> weight, bool probabilities) {
-    for_rows(context_, rows_of("head_gradient", at.columns, 2),
+    for_rows(context_, rows_of("output_head_gradient", at.columns, 2),
              TileGradient<L>{chunk_, at, weight, probabilities});
   }
   Rows rows_of(const char* name, int64_t width, int64_t moves) const {

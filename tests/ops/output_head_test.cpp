@@ -1,5 +1,5 @@
 // The head against linear and cross-entropy over stored logits, and cross-entropy's special cases.
-#include "ops/head.h"
+#include "ops/output_head.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 using num::Dual;
 
 constexpr int64_t kWorkers = 2;
-constexpr int64_t kManyRows = kHeadRows + 133;  // two chunks, the second one smaller
+constexpr int64_t kManyRows = kOutputHeadRows + 133;  // two chunks, the second one smaller
 constexpr int64_t kWidth = 12;
 constexpr int64_t kVocabulary = 41;
 const std::vector<double> kWeights = {0.5, 0.25};
@@ -48,8 +48,8 @@ Results<S> head(Context& context, int64_t rows) {
   const auto dtable = random_tensor<S>(context, kWorkers, kVocabulary, kWidth, 3);
   const Tensor<int32_t> targets = some_targets(context, rows);
   const Tensor<S> losses(context, kWorkers, rows, 1), dx(context, kWorkers, rows, kWidth);
-  head_loss_and_gradient<S>(context, x, table, targets, per_worker(context, kWeights), losses, dx,
-                            dtable);
+  output_head_loss_and_gradient<S>(context, x, table, targets, per_worker(context, kWeights),
+                                   losses, dx, dtable);
   return {numbers_of<S>(context, losses), numbers_of<S>(context, dx),
           numbers_of<S>(context, dtable)};
 }
@@ -78,7 +78,7 @@ void expect_near(const std::vector<T>& found, const std::vector<T>& expected, do
 }
 
 template <class S>
-void expect_head_matches_stored_logits(double tolerance) {
+void expect_matches_stored_logits(double tolerance) {
   Context context = test_context(2);
   for (const int64_t rows : {int64_t{1}, int64_t{129}, kManyRows}) {
     const Results<S> found = head<S>(context, rows);
@@ -89,22 +89,22 @@ void expect_head_matches_stored_logits(double tolerance) {
   }
 }
 
-TEST(Head, MatchesLinearAndCrossEntropy) {
+TEST(OutputHead, MatchesLinearAndCrossEntropy) {
   // Sums over up to 1157 rows in a different order, of numbers up to 100.
-  expect_head_matches_stored_logits<double>(1e-12);
-  expect_head_matches_stored_logits<Dual<double>>(1e-11);
-  expect_head_matches_stored_logits<float>(2e-4);
+  expect_matches_stored_logits<double>(1e-12);
+  expect_matches_stored_logits<Dual<double>>(1e-11);
+  expect_matches_stored_logits<float>(2e-4);
 }
 
-// head_loss() uses a row of scratch for each thread of the context, whatever the number of the
-// calling thread.
-TEST(Head, MayBeCalledByEveryThreadOfATeamWithItsOwnContext) {
+// output_head_loss() uses a row of scratch for each thread of the context, whatever the number of
+// the calling thread.
+TEST(OutputHead, MayBeCalledByEveryThreadOfATeamWithItsOwnContext) {
   const auto losses_of = [] {
     Context context = test_context(1);
     const auto x = random_tensor<float>(context, kWorkers, kManyRows, kWidth, 1);
     const auto table = random_tensor<float>(context, kWorkers, kVocabulary, kWidth, 2);
     const Tensor<float> losses(context, kWorkers, kManyRows, 1);
-    head_loss<float>(context, x, table, some_targets(context, kManyRows), losses);
+    output_head_loss<float>(context, x, table, some_targets(context, kManyRows), losses);
     return numbers_of<float>(context, losses);
   };
   const std::vector<float> expected = losses_of();
@@ -140,7 +140,7 @@ std::vector<double> table_gradient(int64_t calls, int64_t rows) {
       ids[i] = static_cast<int32_t>((call * rows + i) * 7 % kVocabulary);
     }
     set_values<int32_t>(context, targets.view(), ids);
-    head_loss_and_gradient<T>(context, x, typed_table, targets, weights, losses, dx, dtable);
+    output_head_loss_and_gradient<T>(context, x, typed_table, targets, weights, losses, dx, dtable);
   }
   const std::vector<T> found = numbers_of<T>(context, dtable);
   return {found.begin(), found.end()};
@@ -158,8 +158,8 @@ double relative_error(const std::vector<double>& found, const std::vector<double
 // With float, the sum over the rows of a chunk and the sum over chunks are in float. Each addition
 // has an error of up to half a unit, 6e-8 of the sum so far; errors of both signs grow with the
 // square root of their number: 32 for 1,024 of them, which is 2e-6.
-TEST(Head, TableGradientInFloatIsAccurateForAnyNumberOfChunks) {
-  for (const int64_t rows : {1L, 100L, kHeadRows, kHeadRows + 1, 4 * kHeadRows}) {
+TEST(OutputHead, TableGradientInFloatIsAccurateForAnyNumberOfChunks) {
+  for (const int64_t rows : {1L, 100L, kOutputHeadRows, kOutputHeadRows + 1, 4 * kOutputHeadRows}) {
     EXPECT_LT(relative_error(table_gradient<float>(1, rows), table_gradient<double>(1, rows)), 2e-6)
         << rows << " rows";
   }
@@ -170,17 +170,17 @@ TEST(Head, TableGradientInFloatIsAccurateForAnyNumberOfChunks) {
   }
 }
 
-TEST(Head, LossIsTheSameWithAndWithoutItsGradient) {
+TEST(OutputHead, LossIsTheSameWithAndWithoutItsGradient) {
   Context context = test_context(1);
   const auto x = random_tensor<float>(context, kWorkers, kManyRows, kWidth, 1);
   const auto table = random_tensor<float>(context, kWorkers, kVocabulary, kWidth, 2);
   const Tensor<int32_t> targets = some_targets(context, kManyRows);
   const Tensor<float> losses(context, kWorkers, kManyRows, 1);
-  head_loss<float>(context, x, table, targets, losses);
+  output_head_loss<float>(context, x, table, targets, losses);
   EXPECT_EQ(numbers_of<float>(context, losses), head<float>(context, kManyRows).losses);
 }
 
-TEST(Head, InDoubleDoesNotDependOnTheNumberOfThreads) {
+TEST(OutputHead, InDoubleDoesNotDependOnTheNumberOfThreads) {
   Context one(1), two(2);
   const auto expected = head<double>(one, kManyRows);
   const auto found = head<double>(two, kManyRows);
@@ -189,7 +189,7 @@ TEST(Head, InDoubleDoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(found.dtable, expected.dtable);
 }
 
-TEST(Head, MeasuredScratchSuffices) {
+TEST(OutputHead, MeasuredScratchSuffices) {
   for (const int threads : {1, 2, 3}) {  // 3: one worker at a time
     for (const int64_t rows : {int64_t{1}, kManyRows}) {
       for (const bool gradient : {false, true}) {
@@ -202,9 +202,10 @@ TEST(Head, MeasuredScratchSuffices) {
         const Tensor<double> weights = per_worker(context, kWeights);
         const auto run = [&] {
           if (gradient) {
-            head_loss_and_gradient<float>(context, x, table, targets, weights, losses, dx, dtable);
+            output_head_loss_and_gradient<float>(context, x, table, targets, weights, losses, dx,
+                                                 dtable);
           } else {
-            head_loss<float>(context, x, table, targets, losses);
+            output_head_loss<float>(context, x, table, targets, losses);
           }
         };
         context.reserve_scratch(run);
@@ -220,24 +221,24 @@ TEST(Head, MeasuredScratchSuffices) {
 
 // Each tile in turn holds the largest logit, and the exponentials of the others underflow. Relative
 // to any other shift, e^800 exceeds the range of double.
-TEST(Head, TilesWithVeryDifferentLogitsAreMergedCorrectly) {
+TEST(OutputHead, TilesWithVeryDifferentLogitsAreMergedCorrectly) {
   Context context = test_context(1);
-  constexpr int64_t kPieces = 3 * kHeadColumns;
+  constexpr int64_t kPieces = 3 * kOutputHeadColumns;
   const Tensor<float> x(context, 1, 3, 1), table(context, 1, kPieces, 1), losses(context, 1, 3, 1),
       dx(context, 1, 3, 1), dtable(context, 1, kPieces, 1);
   const Tensor<int32_t> targets(context, 1, 3, 1);
   // With x = 1 the logits are -400 in the first tile, 0 in the second, 400 in the last.
   std::vector<float> pieces(kPieces);
   for (int64_t v = 0; v < kPieces; ++v) {
-    pieces[v] = 400.0f * static_cast<float>(v / kHeadColumns - 1);
+    pieces[v] = 400.0f * static_cast<float>(v / kOutputHeadColumns - 1);
   }
   set_values<float>(context, table.view(), pieces);
   set_values<float>(context, x.view(), {1, -1, 0});
   set_values<int32_t>(context, targets.view(), {static_cast<int32_t>(kPieces) - 1, 0, 5});
   const Tensor<double> weight = per_worker(context, {1.0});
-  head_loss_and_gradient<float>(context, x, table, targets, weight, losses, dx, dtable);
+  output_head_loss_and_gradient<float>(context, x, table, targets, weight, losses, dx, dtable);
   const auto found = numbers_of<float>(context, losses);
-  const double columns = static_cast<double>(kHeadColumns);
+  const double columns = static_cast<double>(kOutputHeadColumns);
   // Two rows have a uniform distribution over the columns of one tile, the third over all columns;
   // the spacing of floats at 400 is 3e-5.
   EXPECT_NEAR(found[0], std::log(columns), 1e-4);
@@ -248,12 +249,12 @@ TEST(Head, TilesWithVeryDifferentLogitsAreMergedCorrectly) {
   EXPECT_NEAR(number_at<float>(context, dx, 0, 0, 0), 0, 1e-2);
 }
 
-TEST(Head, RefusesShapesThatDoNotFit) {
+TEST(OutputHead, RefusesShapesThatDoNotFit) {
   Context context = test_context(1);
   const Tensor<float> x(context, 1, 4, 3), table(context, 1, 5, 3), losses(context, 1, 3, 1);
   const Tensor<int32_t> targets(context, 1, 4, 1);
-  expect_error(ErrorKind::kInternal, {"head_loss", "losses"},
-               [&] { head_loss<float>(context, x, table, targets, losses); });
+  expect_error(ErrorKind::kInternal, {"output_head_loss", "losses"},
+               [&] { output_head_loss<float>(context, x, table, targets, losses); });
 }
 
 class CrossEntropyTest : public ::testing::Test {

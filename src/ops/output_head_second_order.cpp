@@ -1,13 +1,13 @@
-#include "ops/head_second_order.h"
+#include "ops/output_head_second_order.h"
 
-#include "ops/head_chunk.h"
+#include "ops/output_head_chunk.h"
 
 namespace saddle::ops {
 namespace {
 
 // Columns of z' at a time: few enough to be in the cache when they are summed.
 constexpr int64_t kColumns = 960;
-static_assert(kHeadColumns % kColumns == 0);
+static_assert(kOutputHeadColumns % kColumns == 0);
 
 // Room for one direction.
 template <class T>
@@ -24,8 +24,9 @@ struct Room {
 
 // Moments and w p E' of all tiles of a chunk along one direction. x, x_t [1, rows, C].
 template <class T>
-void sweep_tiles(Context& context, const HeadChunk<T>& chunk, View<const T> x, View<const T> table,
-                 View<const T> x_t, View<const T> table_t, const Room<T>& room) {
+void sweep_tiles(Context& context, const OutputHeadChunk<T>& chunk, View<const T> x,
+                 View<const T> table, View<const T> x_t, View<const T> table_t,
+                 const Room<T>& room) {
   const int64_t rows = x.rows();
   const int64_t cols = x.cols();
   for (int64_t i = 0; i < chunk.tiles(); ++i) {
@@ -37,7 +38,7 @@ void sweep_tiles(Context& context, const HeadChunk<T>& chunk, View<const T> x, V
                  x_t.row_stride(), table.row(0, row), table.row_stride(), 0, room.z_t, width);
       product<T>(context, Transpose::kNo, Transpose::kYes, rows, width, cols, 1, x.row(0, 0),
                  x.row_stride(), table_t.row(0, row), table_t.row_stride(), 1, room.z_t, width);
-      for_rows(context, {"head_moments", 1, rows, width, 2 * width * bytes_of<T>()},
+      for_rows(context, {"output_head_moments", 1, rows, width, 2 * width * bytes_of<T>()},
                TileMoments<T>{p, part, width, room.z_t.data, room.moments, row == 0});
     }
     product<T>(context, Transpose::kNo, Transpose::kNo, rows, cols, p.columns, 1, p.data, p.columns,
@@ -48,10 +49,10 @@ void sweep_tiles(Context& context, const HeadChunk<T>& chunk, View<const T> x, V
 }  // namespace
 
 template <class T>
-void head_second_order(Context& context, View<const T> x, View<const T> table,
-                       View<const int32_t> targets, double weight, View<const T> x_t,
-                       View<const T> table_t, Forms forms, bool round_logits) {
-  constexpr const char* kName = "head_second_order";
+void output_head_second_order(Context& context, View<const T> x, View<const T> table,
+                              View<const int32_t> targets, double weight, View<const T> x_t,
+                              View<const T> table_t, Forms forms, bool round_logits) {
+  constexpr const char* kName = "output_head_second_order";
   const int64_t cols = x.cols();
   const int64_t directions = x_t.workers();
   check_shape(table.same_shape(1, table.rows(), cols), kName, "the table");
@@ -60,8 +61,8 @@ void head_second_order(Context& context, View<const T> x, View<const T> table,
   check_shape(table_t.same_shape(directions, table.rows(), cols), kName, "table_t");
   check_shape(forms.same_shape(directions, 1, 1), kName, "forms");
   backend::Workspace::Scope scope(context.workspace());
-  const int64_t held = std::min(x.rows(), kHeadRows);
-  HeadChunk<T> chunk(context, scope, held, table.rows(), true, round_logits);
+  const int64_t held = std::min(x.rows(), kOutputHeadRows);
+  OutputHeadChunk<T> chunk(context, scope, held, table.rows(), true, round_logits);
   const Room<T> room(scope, held, cols, table.rows());
   const View<double> terms = scratch_view<double>(scope, directions, x.rows(), 1);
   const View<double> device_weight = scratch_view<double>(scope, 1, 1, 1);
@@ -78,14 +79,14 @@ void head_second_order(Context& context, View<const T> x, View<const T> table,
       const View<const T> table_g = table_t.worker_range(g, 1);
       sweep_tiles<T>(context, chunk, x_rows, table, x_t_rows, table_g, room);
       for_rows(context, {kName, 1, rows, cols, 3 * cols * bytes_of<T>()},
-               HeadTerms<T>{chunk.rows(), weight, room.moments, room.back.data, x_t_rows, table_g,
-                            terms.worker_range(g, 1).row_range(first, rows)});
+               OutputHeadTerms<T>{chunk.rows(), weight, room.moments, room.back.data, x_t_rows,
+                                  table_g, terms.worker_range(g, 1).row_range(first, rows)});
     }
   }
   add_sum<double>(context, terms, forms);
 }
 
-template decltype(head_second_order<float>) head_second_order<float>;
-template decltype(head_second_order<double>) head_second_order<double>;
+template decltype(output_head_second_order<float>) output_head_second_order<float>;
+template decltype(output_head_second_order<double>) output_head_second_order<double>;
 
 }  // namespace saddle::ops

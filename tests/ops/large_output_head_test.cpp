@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ops/cross_entropy_row.h"
-#include "ops/head.h"
+#include "ops/output_head.h"
 #include "ops/tensors.h"
 #include "support/test_context.h"
 
@@ -16,7 +16,7 @@ constexpr int64_t kWidth = 8;
 constexpr int64_t kVocabulary = 32000;
 static_assert(kRows * kVocabulary > int64_t{1} << 31);
 
-// Loss and gradient with respect to x of one row, in double by the formulas in ops/head.h.
+// Loss and gradient with respect to x of one row, in double by the formulas in ops/output_head.h.
 struct RowResult {
   double loss = 0;
   std::vector<double> dx = std::vector<double>(kWidth);
@@ -42,7 +42,7 @@ RowResult row_in_double(const float* x, const std::vector<float>& table, int32_t
   return result;
 }
 
-TEST(LargeHead, MoreLogitsThan32BitsCount) {
+TEST(LargeOutputHead, MoreLogitsThan32BitsCount) {
   if (!tests_the_processor()) GTEST_SKIP() << "the emulated device would take minutes";
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "4.2 billion exponentials take minutes under a sanitizer";
@@ -60,8 +60,8 @@ TEST(LargeHead, MoreLogitsThan32BitsCount) {
   const Tensor<float> losses(context, 1, kRows, 1), dx(context, 1, kRows, kWidth),
       dtable(context, 1, kVocabulary, kWidth);
   const double weight = 0.5;
-  head_loss_and_gradient<float>(context, x, table, device_targets, per_worker(context, {weight}),
-                                losses, dx, dtable);
+  output_head_loss_and_gradient<float>(context, x, table, device_targets,
+                                       per_worker(context, {weight}), losses, dx, dtable);
 
   const std::vector<float> host_x = numbers_of<float>(context, x.view());
   const std::vector<float> host_table = numbers_of<float>(context, table.view());

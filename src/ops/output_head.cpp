@@ -1,7 +1,7 @@
-#include "ops/head.h"
+#include "ops/output_head.h"
 
 #include "ops/elementwise.h"
-#include "ops/head_chunk.h"
+#include "ops/output_head_chunk.h"
 
 namespace saddle::ops {
 namespace {
@@ -18,10 +18,10 @@ void for_chunks(Context& context, View<const L> x, int64_t vocabulary, View<cons
   constexpr int64_t kMostChunks = 8;
   const int64_t workers = x.workers();
   const int64_t threads = context.threads();
-  const int64_t held = std::min(x.rows(), workers > 1 ? kHeadRows / 2 : kHeadRows);
+  const int64_t held = std::min(x.rows(), workers > 1 ? kOutputHeadRows / 2 : kOutputHeadRows);
   const auto worker = [&](Context& lane, int64_t n) {
     backend::Workspace::Scope scope(lane.workspace());
-    HeadChunk<L> chunk(lane, scope, held, vocabulary, keeps_all, rounds);
+    OutputHeadChunk<L> chunk(lane, scope, held, vocabulary, keeps_all, rounds);
     for (int64_t first = 0; first < x.rows(); first += held) {
       chunk.begin(targets, n, first, std::min(held, x.rows() - first));
       fn(lane, chunk);
@@ -44,23 +44,23 @@ void check(View<const L> x, View<const L> table, View<const int32_t> targets,
 }  // namespace
 
 template <class L>
-void head_loss(Context& context, View<const L> x, View<const L> table, View<const int32_t> targets,
-               View<Arithmetic<L>> losses, bool round_logits) {
-  check<L>(x, table, targets, losses, "head_loss");
+void output_head_loss(Context& context, View<const L> x, View<const L> table,
+                      View<const int32_t> targets, View<Arithmetic<L>> losses, bool round_logits) {
+  check<L>(x, table, targets, losses, "output_head_loss");
   for_chunks<L>(context, x, table.rows(), targets, false, round_logits,
-                [&](Context&, HeadChunk<L>& chunk) {
+                [&](Context&, OutputHeadChunk<L>& chunk) {
                   chunk.make_exponentials(x, table);
                   chunk.write_losses(losses);
                 });
 }
 
 template <class L>
-void head_loss_and_gradient(Context& context, View<const L> x, View<const L> table,
-                            View<const int32_t> targets, View<const double> weights,
-                            View<Arithmetic<L>> losses, View<L> dx, View<Arithmetic<L>> dtable,
-                            bool round_logits) {
+void output_head_loss_and_gradient(Context& context, View<const L> x, View<const L> table,
+                                   View<const int32_t> targets, View<const double> weights,
+                                   View<Arithmetic<L>> losses, View<L> dx,
+                                   View<Arithmetic<L>> dtable, bool round_logits) {
   using S = Arithmetic<L>;
-  constexpr const char* kName = "head_loss_and_gradient";
+  constexpr const char* kName = "output_head_loss_and_gradient";
   check<L>(x, table, targets, losses, kName);
   check_shape(weights.same_shape(x.workers(), 1, 1), kName, "the weights");
   check_shape(dx.same_shape(x.workers(), x.rows(), x.cols()), kName, "dx");
@@ -68,7 +68,7 @@ void head_loss_and_gradient(Context& context, View<const L> x, View<const L> tab
               "dtable");
   for_chunks<L>(
       context, x, table.rows(), targets, true, round_logits,
-      [&](Context& lane, HeadChunk<L>& chunk) {
+      [&](Context& lane, OutputHeadChunk<L>& chunk) {
         chunk.make_exponentials(x, table);
         chunk.write_losses(losses);
         const View<L> rows =
@@ -85,11 +85,11 @@ void head_loss_and_gradient(Context& context, View<const L> x, View<const L> tab
       });
 }
 
-#define SADDLE_INSTANTIATE(L) template decltype(head_loss<L>) head_loss<L>;
+#define SADDLE_INSTANTIATE(L) template decltype(output_head_loss<L>) output_head_loss<L>;
 SADDLE_FOR_FORWARD_STORAGE(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 #define SADDLE_INSTANTIATE(L) \
-  template decltype(head_loss_and_gradient<L>) head_loss_and_gradient<L>;
+  template decltype(output_head_loss_and_gradient<L>) output_head_loss_and_gradient<L>;
 SADDLE_FOR_ADJOINT_STORAGE(SADDLE_INSTANTIATE)
 #undef SADDLE_INSTANTIATE
 

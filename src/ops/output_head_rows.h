@@ -1,5 +1,5 @@
-// Row bodies of ops/head.h and ops/head_second_order.h, over a tile of the logits of a chunk of
-// rows of one worker. Row r of the loop is row first + r of that worker.
+// Row bodies of ops/output_head.h and ops/output_head_second_order.h, over a tile of the logits of
+// a chunk of rows of one worker. Row r of the loop is row first + r of that worker.
 #pragma once
 
 #include "ops/cross_entropy_row.h"
@@ -168,7 +168,7 @@ struct TileMoments {
 
 // The term of each row along one direction, 0 where the target is ignored.
 template <class T>
-struct HeadTerms {
+struct OutputHeadTerms {
   ChunkRows<T> chunk;
   double weight = 0;
   const Moments* moments = nullptr;
