@@ -8,9 +8,11 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "ops/attention_second_order.h"
 #include "ops/cached_attention.h"
 #include "ops/linear.h"
@@ -270,6 +272,33 @@ TYPED_TEST(LayoutTest, TheSameBitsAgainAndWithOtherThreadsAndOrders) {
     for (Context* context : {&two, &three}) {
       EXPECT_EQ(outputs_of(*context, call), expected)
           << call.name << " on " << context->threads() << " threads";
+    }
+  }
+}
+
+// One row, column or worker too few of any tensor. Some dimensions are those of one tensor alone.
+TYPED_TEST(LayoutTest, ShapesThatDoNotFitAreRefused) {
+  const std::set<std::string> any = {"mix 0 column",
+                                     "worker_mean 0 worker",
+                                     "consensus_distance 0 worker",
+                                     "consensus_distance 0 column",
+                                     "orthogonalize 0 worker",
+                                     "sum 0 row",
+                                     "sum 0 column",
+                                     "sum_of_squares 0 row",
+                                     "sum_of_squares 0 column"};
+  for (const auto& call : this->calls_) {
+    for (size_t i = 0; i < call.parts.size(); ++i) {
+      const auto expect_refused = [&](int64_t Part::*dimension, const char* name) {
+        auto other = call;
+        if (--(other.parts[i].*dimension) == 0) return;
+        if (any.contains(call.name + " " + std::to_string(i) + " " + name)) return;
+        EXPECT_THROW(outputs_of(this->context_, other), Error)
+            << call.name << " " << i << " " << name;
+      };
+      expect_refused(&Part::workers, "worker");
+      expect_refused(&Part::rows, "row");
+      expect_refused(&Part::cols, "column");
     }
   }
 }

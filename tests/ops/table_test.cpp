@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <complex>
 #include <ostream>
+#include <set>
 #include <string>
 
+#include "base/error.h"
 #include "support/difference.h"
 #include "support/operations_trial.h"
 #include "support/test_context.h"
@@ -390,6 +392,70 @@ TEST_P(LoopTest, LoopsDeclareTheBytesOfTheTable) {
     expect_declared(float{});
     expect_declared(double{});
     expect_declared(Dual<float>{});
+  });
+}
+
+// What an operation takes in any shape: inputs that its adjoint does not read (or that are copied
+// into place before the call), the length of a vocabulary, and the only tensor of a call.
+bool may_have_any_shape(const std::string& operation, const std::string& tensor,
+                        const std::string& dimension) {
+  static const std::set<std::string> tensors = {"add adjoint in 0",
+                                                "add adjoint in 1",
+                                                "residual_rmsnorm adjoint in 0",
+                                                "residual_rmsnorm adjoint in 1",
+                                                "round_bf16 adjoint in 0",
+                                                "causal_softmax adjoint in 0",
+                                                "embedding adjoint in 0",
+                                                "rope forward in 0",
+                                                "rope adjoint in 0",
+                                                "rope adjoint d_out 0",
+                                                "adamw forward in 0",
+                                                "adamw forward in 1",
+                                                "adamw forward in 2",
+                                                "sum forward in 0",
+                                                "sum forward out 0"};
+  static const std::set<std::string> dimensions = {
+      "embedding forward in 0 row",   "embedding adjoint d_in 0 row",
+      "output_head forward in 1 row", "cross_entropy forward in 0 column",
+      "rope forward out 0 worker",    "rope adjoint d_in 0 worker"};
+  const std::string name = operation + " " + tensor;
+  return tensors.contains(name) || dimensions.contains(name + " " + dimension);
+}
+
+// One row, column or worker too few of any tensor.
+TEST_P(OperationTest, RefusesEveryShapeThatDoesNotFit) {
+  using Arguments = operations::Run<double>;
+  using List = std::vector<View<double>> Arguments::*;
+  const Calls<double>& calls = op_.over<double>();
+  for_shapes([&] {
+    if (sizes_.workers == 1) return;
+    Trial<double> trial(context_, op_, sizes_);
+    trial.set_inputs(0, inputs());
+    trial.forward();
+    Arguments& run = trial.run();
+    const auto expect_refused = [&](auto call, const std::string& list_name, List list) {
+      for (size_t i = 0; i < (run.*list).size(); ++i) {
+        const std::string tensor = list_name + " " + std::to_string(i);
+        const View<double> whole = (run.*list)[i];
+        const auto expect_error = [&](View<double> part, const char* dimension) {
+          if (may_have_any_shape(op_.name, tensor, dimension)) return;
+          (run.*list)[i] = part;
+          EXPECT_THROW(call(run), saddle::Error) << tensor << ": one " << dimension << " less";
+          (run.*list)[i] = whole;
+        };
+        expect_error(whole.worker_range(0, whole.workers() - 1), "worker");
+        if (whole.rows() > 1) expect_error(whole.row_range(0, whole.rows() - 1), "row");
+        if (whole.cols() > 1) expect_error(whole.column_range(0, whole.cols() - 1), "column");
+      }
+    };
+    expect_refused(calls.forward, "forward in", &Arguments::in);
+    expect_refused(calls.forward, "forward out", &Arguments::out);
+    expect_refused(calls.forward, "forward saved", &Arguments::saved);
+    if (calls.adjoint == nullptr) return;
+    expect_refused(calls.adjoint, "adjoint in", &Arguments::in);
+    expect_refused(calls.adjoint, "adjoint saved", &Arguments::saved);
+    expect_refused(calls.adjoint, "adjoint d_in", &Arguments::d_in);
+    if (!op_.weighted) expect_refused(calls.adjoint, "adjoint d_out", &Arguments::d_out);
   });
 }
 
