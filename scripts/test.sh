@@ -99,8 +99,10 @@ if $all; then
   run_preset asan-ubsan "" -LE '^(slurm|emulated_(model|train|curvature))$'
   # libgomp is not instrumented and its barriers look like races, so its loops run on one thread here.
   # This tests the threads of the loader and the trainer, and that races in kernels are found.
-  OMP_NUM_THREADS=1 run_preset tsan "data_tests train_tests emulated_cuda_tests" \
-    -L '^(data|train|emulated_cuda)$'
+  # Of the tests of operations on the emulated device those that run every kernel, and not again.
+  OMP_NUM_THREADS=1 run_preset tsan "data_tests train_tests emulated_cuda_tests ops_tests" \
+    -L '^(data|train|emulated_cuda|emulated_ops)$' \
+    -E '^emulated\..*(SameBits|BitsOf|Workers|PartsOf|WritesAnd|Nan|Hessian|Derivative|Refuse)'
   # The release build is for this processor; tolerances must also hold on those with only AVX2.
   if [[ "$preset" == portable ]]; then
     : # all of it ran above
