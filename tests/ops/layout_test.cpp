@@ -51,6 +51,7 @@ struct Call {
   std::vector<Part> parts;
   int64_t results;  // numbers of double; 0: none
   std::function<void(Context&, const Operands<T>&)> run;
+  bool products = false;
 };
 
 constexpr int64_t kG = 3;  // directions, workers
@@ -65,7 +66,8 @@ std::vector<Call<T>> second_order_calls() {
        kG,
        [](Context& c, const Operands<T>& o) {
          linear_second_order<T>(c, o[0], o[1], o[2], o[3], o[4], o[5], o.results);
-       }},
+       },
+       true},
       {"rmsnorm_second_order",
        {{1, 37, 70}, {1, 1, 70}, {1, 37, 70}, {kG, 37, 70}, {kG, 1, 70}, {kG, 37, 70, kOut, 3}},
        kG,
@@ -97,13 +99,15 @@ std::vector<Call<T>> second_order_calls() {
        [kShape](Context& c, const Operands<T>& o) {
          attention_second_order<T>(c, kShape, o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7],
                                    o.results);
-       }},
+       },
+       true},
       {"output_head_second_order",
        {{1, 37, 16}, {1, 61, 16}, {kG, 37, 16}, {kG, 61, 16}},
        kG,
        [](Context& c, const Operands<T>& o) {
          output_head_second_order<T>(c, o[0], o[1], o.targets, 0.5, o[2], o[3], o.results);
-       }},
+       },
+       true},
   };
 }
 
@@ -116,7 +120,8 @@ std::vector<Call<T>> other_calls() {
        0,
        [](Context& c, const Operands<T>& o) {
          cached_attention_forward<T>(c, 2, o[0], o[1], o[2], o[3]);
-       }},
+       },
+       true},
       {"mix",
        {{kG, 1, 1300, Role::kChanged}},
        0,
@@ -268,7 +273,8 @@ TYPED_TEST(LayoutTest, TheSameBitsAgainAndWithOtherThreadsAndOrders) {
     const std::vector<double> expected = outputs_of(this->context_, call);
     in_every_order(
         [&] { EXPECT_EQ(outputs_of(this->context_, call), expected) << call.name << " again"; });
-    if (!tests_the_processor()) continue;
+    // On some processors oneDNN divides the inner dimension of a float product among threads.
+    if (!tests_the_processor() || (call.products && sizeof(TypeParam) == 4)) continue;
     for (Context* context : {&two, &three}) {
       EXPECT_EQ(outputs_of(*context, call), expected)
           << call.name << " on " << context->threads() << " threads";

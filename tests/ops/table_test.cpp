@@ -474,7 +474,8 @@ TEST_P(OperationTest, GivesTheSameBitsAgainAndWithOtherThreadsAndOrders) {
         }
       };
       in_every_order([&] { expect_same_on(context_); });
-      if (!tests_the_processor()) return;
+      // On some processors oneDNN divides the inner dimension of a float product among threads.
+      if (!tests_the_processor() || (op_.products && sizeof(Plane<S>) == 4)) return;
       expect_same_on(two);
       expect_same_on(three);
     };
